@@ -37,8 +37,8 @@ def publish(run: Run) -> None:
         key = "plot-" + "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in title.lower())
         data = base64.b64encode(picture).decode()
         create_markdown_artifact(key=key, markdown=f"![{title}](data:image/png;base64,{data})", description=title)
-    report = run.directory / config.report if config.report else None
-    if report and config.report and report.exists() and _part_of(run, config.report):
+    report = run.directory / (config.report or "")
+    if config.report and report.exists() and _part_of(run, config.report):
         link = send_report(run.name, report) or report.as_uri()
         create_link_artifact(
             key="report", link=link, link_text=f"The report of run {run.name}", description=str(report)

@@ -6,7 +6,7 @@ Pulled, Ran. `prefect-dvc run` runs this flow if there is a server.
 
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 from uuid import UUID
 
 from prefect import State, flow, get_run_logger, task
@@ -23,13 +23,12 @@ from prefect_dvc.execution.graph import GraphError, Stage, targets
 from prefect_dvc.execution.outcome import MEANING, Outcome, StageError
 from prefect_dvc.execution.run import GpuPolicy, PipelineError, Run, open_run, summary
 from prefect_dvc.settings.flows_yaml import SettingsError
-from prefect_dvc.settings.parameters import known_keys, profiles
+from prefect_dvc.settings.parameters import AS_IT_STANDS, known_keys, profiles
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run
 from prefect_dvc.workspace.git import WorkspaceError
 
 EVERYTHING = "all"
-AS_IT_STANDS: Final = "as it stands"  # params.yaml unchanged; deployments have this value
 # The choices of the form; a cell of a matrix is a target of the command line alone.
 CHOICES = [AS_IT_STANDS, *profiles(Path.cwd())]
 TARGETS = [EVERYTHING, *targets(Path.cwd())]

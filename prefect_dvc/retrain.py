@@ -5,103 +5,86 @@ prefect-dvc retrain --tolerance 'student/*/spearman=0.01' --remote origin
 """
 
 import argparse
+import inspect
 import os
+import re
 import signal
 import sys
+from collections.abc import Sequence
+from dataclasses import Field, asdict, fields, replace
 from datetime import date
 from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
 
 from prefect_dvc.pipeline import run_in_threads, stop
-from prefect_dvc.registry.promotion import Channel, channel_arguments
-from prefect_dvc.retraining import REPORTED, Decision, RetrainSettings, day_in, retrain_once
-from prefect_dvc.settings.flows_yaml import Tolerance, read_config
+from prefect_dvc.retraining import REPORTED, Decision, RetrainSettings, retrain_once
+from prefect_dvc.settings.flows_yaml import Config, read_config
 from prefect_dvc.settings.parameters import assignments
-from prefect_dvc.settings.yaml_reader import read_yaml
 
-NO_LIMIT = "none"
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="prefect-dvc retrain", description="Retrain, compare, promote.")
-    parser.add_argument("--snapshot", type=date.fromisoformat, help="day of the data (default: today)")
-    parser.add_argument("--snapshot-key", help="the parameter that gets the day")
-    parser.add_argument("--timezone", default="UTC", help="the timezone of today")
-    parser.add_argument("--profile", help="a profile (default: params.yaml unchanged)")
-    parser.add_argument("--site", help="a site that goes with the profile")
-    parser.add_argument("--source", help="git remote from which the revision is fetched first (default: none)")
-    parser.add_argument(
-        "--wait", action="store_true", help="wait if another retraining is in progress (default: do nothing)"
-    )
-    parser.add_argument(
-        "--data",
-        action="append",
-        metavar="GATE=LIMIT",
-        help="an allowed change of the data, such as rows=30%%; =none: no gate",
-    )
-    parser.add_argument(
-        "--gain",
-        action="append",
-        default=[],
-        metavar="METRIC=GAIN",
-        help="a gain that a promotion needs, such as 0.002; =none: no gain needed",
-    )
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter to change")
-    parser.add_argument(
-        "--tolerance", action="append", default=[], metavar="METRIC=LOSS", help="an allowed loss, such as 0.005 or 5%%"
-    )
-    parser.add_argument(
-        "--no-promote", dest="promote", action="store_false", help="compare and report, without promoting"
-    )
-    parser.add_argument("--revision", default="HEAD", help="commit or branch to start from")
-    parser.add_argument("--gpu", choices=("prefer", "require", "local"), default="prefer", help="where GPU stages run")
-    parser.add_argument("--parallel", type=int, default=2, help="number of stages at a time")
-    parser.add_argument("--keep-runs", type=int, default=100, help="number of kept runs that stay, however old")
-    parser.add_argument(
-        "--keep-days", type=int, default=90, help="age in days up to which kept runs stay, however many"
-    )
-    parser.add_argument(
-        "--keep-versions", type=int, default=20, help="number of promoted versions that stay, however old"
-    )
-    parser.add_argument(
-        "--keep-version-days", type=int, default=365, help="age in days up to which versions stay, however many"
-    )
-    channel_arguments(parser)
-    return parser.parse_args()
+NO_LIMIT = "none"  # leaves a limit of flows.yaml out
+PAIRS = {  # options that may be given several times
+    "overrides": ("--set", "KEY=VALUE", "student.epochs=3"),
+    "data": ("--data", "GATE=LIMIT", "rows=30%%, or rows=none for no gate"),
+    "gains": ("--gain", "METRIC=GAIN", "accuracy=0.002, or accuracy=none for no gain"),
+    "tolerances": ("--tolerance", "METRIC=LOSS", "accuracy=5%%"),
+}
+READERS: dict[object, Any] = {int: int, date | None: date.fromisoformat}
 
 
-def _limits(given: list[str]) -> dict[str, Tolerance]:
-    return {pattern: read_yaml(limit) for pattern, _, limit in (pair.rpartition("=") for pair in given)}
+def arguments(given: Sequence[str] | None = None) -> dict[str, Any]:
+    """Parse a command line, with an option for each field of RetrainSettings; return those that it has."""
+    parser = argparse.ArgumentParser(prog="prefect-dvc retrain", argument_default=argparse.SUPPRESS)
+    told = (inspect.getdoc(RetrainSettings) or "").partition("\n\nArgs:\n")
+    parser.description = told[0]
+    meanings = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", told[2], re.M))
+    for each in fields(RetrainSettings):
+        _add(parser, each, " ".join(meanings[each.name].split()).replace("%", "%%"))
+    return vars(parser.parse_args(given))
+
+
+def _add(parser: argparse.ArgumentParser, field: Field[Any], meaning: str) -> None:
+    """Add the option of a field."""
+    name = f"--{field.name.replace('_', '-')}"
+    if field.name in PAIRS:
+        option, form, example = PAIRS[field.name]
+        told = f"{meaning} Here: {example}"
+        parser.add_argument(option, dest=field.name, action="append", metavar=form, help=told)
+    elif field.name == "if_busy":
+        parser.add_argument(
+            "--wait", dest=field.name, action="store_const", const="wait", help=f"{meaning} (default: skip)"
+        )
+    elif field.type is bool:
+        parser.add_argument(name, action=argparse.BooleanOptionalAction, help=meaning)
+    else:
+        choices = get_args(field.type) if get_origin(field.type) is Literal else None
+        usual = f" (default: {field.default})" if field.default else ""
+        reader = READERS.get(field.type, str)
+        parser.add_argument(name, type=reader, choices=choices, help=f"{meaning}{usual}")
+
+
+def settings_of(given: dict[str, Any], config: Config) -> RetrainSettings:
+    """Return the settings of a command line; limits of the data and gains are added to those of flows.yaml."""
+    usual = RetrainSettings(if_busy="skip").complete(config)
+    found = {name: assignments(given[name], last=name != "overrides") for name in PAIRS if name in given}
+    for name, limits in (("data", usual.data), ("gains", usual.gains)):
+        both = {**(limits or {}), **found.get(name, {})}
+        found[name] = {pattern: limit for pattern, limit in both.items() if limit != NO_LIMIT}
+    return replace(usual, **given | found)
 
 
 def main() -> None:
-    options = vars(arguments())
+    given = arguments()
     signal.signal(signal.SIGTERM, stop)
     try:
-        config = read_config(Path.cwd())
-        options["tolerances"] = _limits(options.pop("tolerance")) or None
-        gains = {**config.registry.gains, **_limits(options.pop("gain"))}
-        options["gains"] = {name: gain for name, gain in gains.items() if gain != NO_LIMIT}
-        data = {**config.edition.limits, **_limits(options.pop("data") or [])}
-        options["data"] = {name: limit for name, limit in data.items() if limit != NO_LIMIT}
-        options["overrides"] = assignments(options.pop("set"))
-        options["artifact"] = options["artifact"] or config.registry.artifact
+        settings = settings_of(given, read_config(Path.cwd()))
         if os.environ.get("PREFECT_API_URL"):
             from prefect_dvc.retrain_flow import retrain  # imports Prefect, which takes 2 s
 
-            options["if_busy"] = "wait" if options.pop("wait") else "skip"
-            state = retrain(**{name: value for name, value in options.items() if value is not None}, return_state=True)
+            state = retrain(**asdict(settings), return_state=True)
             if not state.is_completed():
                 sys.exit(f"retrain: {state.message}")
             return
-        day = day_in(options.pop("timezone"))
-        channel = Channel(**{name: options.pop(name) for name in ("artifact", "stage", "branch", "remote")})
-        verdict = retrain_once(
-            Path.cwd(),
-            RetrainSettings(**options, day=day, channel=channel),
-            run_in_threads,
-            print,
-            "prefect-dvc retrain",
-        )
+        verdict = retrain_once(Path.cwd(), settings, run_in_threads, print, "prefect-dvc retrain")
     except REPORTED as error:
         sys.exit(f"retrain: {error}")
     print(verdict.report)

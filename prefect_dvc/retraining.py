@@ -10,53 +10,27 @@ retrain_flow.py its flow.
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-import dvc.api
-from dvc.exceptions import DvcException
 
 from prefect_dvc.execution.commands import Log
 from prefect_dvc.execution.graph import GraphError, Stage
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.run import GpuPolicy, PipelineError, Run, open_run
-from prefect_dvc.registry.comparison import (
-    Figures,
-    ToleranceError,
-    check_gains,
-    check_tolerances,
-    compare,
-    lacking_gain,
-    read_benchmarks,
-    read_metrics,
-    table,
-)
+from prefect_dvc.registry import comparison, promotion
+from prefect_dvc.registry.comparison import Figures, ToleranceError
 from prefect_dvc.registry.data_gate import Edition, check_limits, problems, read_edition
-from prefect_dvc.registry.noise import read_draws
-from prefect_dvc.registry.promotion import (
-    Channel,
-    PromotionError,
-    Version,
-    check,
-    command,
-    fetch_registry,
-    model_hash,
-    outputs,
-    promote,
-    promoted,
-    read_figures,
-    same_model,
-)
+from prefect_dvc.registry.promotion import Channel, PromotionError, Version, command
 from prefect_dvc.registry.retention import retire_versions
 from prefect_dvc.settings.flows_yaml import FILE, Config, EditionFiles, Registry, SettingsError, Tolerance, read_config
 from prefect_dvc.settings.graph_files import PARAMS
-from prefect_dvc.settings.parameters import flat
+from prefect_dvc.settings.parameters import AS_IT_STANDS, flat
 from prefect_dvc.settings.yaml_reader import read_yaml
 from prefect_dvc.system.process import HeldError, held
 from prefect_dvc.workers.handoff import hand_off
@@ -66,6 +40,7 @@ from prefect_dvc.workspace.git import END, WorkspaceError, git
 LOCK = Path(".dvc/tmp/retrain.lock")
 QUEUE = Path(".dvc/tmp/retrain.queue.lock")  # of the one that waits
 FETCHED = "refs/prefect-dvc/fetched"
+NONE = "none"  # of the form: no site, no remote
 REPORT = Path("reports/promotion.md")  # in the run's directory, and in the commit of a promotion
 REPORTED = (GraphError, SettingsError, WorkspaceError, PipelineError, PromotionError, ToleranceError)
 
@@ -104,43 +79,104 @@ class Verdict:
 
 @dataclass(frozen=True)
 class RetrainSettings:
-    """The settings of a retraining and of its promotion; None is the value of flows.yaml."""
+    """Train on a new snapshot of the data, and promote the model if it is not worse than the promoted one.
 
-    channel: Channel
+    Args:
+        snapshot: The day of the data; by default the day that the run is scheduled for.
+        profile: A profile; "as it stands" leaves params.yaml unchanged.
+        site: A site that goes with the profile, such as a news site as its corpus.
+        overrides: Parameters to change, for example {"student.epochs": 3}. Unknown keys are refused.
+        data: The data gate, compared with the promoted edition: rows and vocabulary as shares, dropped and language as
+            rises of a share. Without an entry, that is not checked.
+        gains: The least gain, by metric, of which one must be reached, outside the noise; without any, a model that
+            loses nothing is good.
+        tolerances: The allowed loss, by metric: 0.005 in its own unit, or "5%" of the promoted figure.
+        promote: Promote the model if it is good enough; otherwise only report.
+        artifact: The artifact of dvc.yaml that is promoted.
+        stage: The stage of the registry that the artifact is promoted to.
+        branch: The branch that gets the commits of promotions.
+        remote: The git remote that gets this branch and the tags; none keeps them here.
+        revision: The commit or branch to start from; uncommitted changes stay out.
+        source: The git remote from which this branch is fetched first; none takes the clone's own.
+        if_busy: If another retraining is in progress: wait, as one may, or skip this one.
+        gpu: Where GPU stages run: on a worker if one is online (prefer), only there (require), or here (local).
+        parallel: Number of stages at a time.
+        keep_runs: Kept runs are retired if they are not among so many newest ones,
+        keep_days: and older than so many days; promoted models stay.
+        keep_versions: Promoted versions lose their tags if they are not among so many newest ones,
+        keep_version_days: and older than so many days; one at a stage, and the one before it, stay.
+        snapshot_key: The parameter that gets the day.
+        timezone: The timezone of the scheduled day: the schedule's own, such as Europe/Berlin.
+    """
+
+    # The options of the command (retrain.py) and the form on Prefect's page (retrain_flow.py) are made of these fields
+    # and of their descriptions.
     snapshot: date | None = None
-    day: date | None = None  # used if `snapshot` is None and params.yaml has the key
-    snapshot_key: str | None = None
-    profile: str | None = None
-    site: str | None = None
+    profile: str = AS_IT_STANDS
+    site: str = NONE
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Tolerance] | None = None  # None, or an empty text: the value of flows.yaml
+    gains: Mapping[str, Tolerance] | None = None
     tolerances: Mapping[str, Tolerance] | None = None
-    gains: Mapping[str, Tolerance] | None = None  # at least one metric must gain so much
-    data: Mapping[str, Tolerance] | None = None
-    wait: bool = False  # for another retraining, if no other waits already
-    source: str | None = None  # git remote that `revision` is fetched from first
-    keep_runs: int = 100  # newest ones, and all of
-    keep_days: int = 90
-    keep_versions: int = 20  # newest promoted ones, and all of
-    keep_version_days: int = 365
     promote: bool = True
+    artifact: str = ""
+    stage: str = Channel.stage
+    branch: str = Channel.branch
+    remote: str = NONE
     revision: str = "HEAD"
+    source: str = NONE
+    if_busy: Literal["wait", "skip"] = "wait"
     gpu: GpuPolicy = "prefer"
     parallel: int = 2
+    keep_runs: int = 100
+    keep_days: int = 90
+    keep_versions: int = 20
+    keep_version_days: int = 365
+    snapshot_key: str = ""
+    timezone: str = "UTC"
+
+    @property
+    def channel(self) -> Channel:
+        """Return the place that the model is promoted to."""
+        return Channel(self.artifact, self.stage, self.branch, chosen(self.remote))
+
+    def complete(self, config: Config) -> "RetrainSettings":
+        """Return the settings with the values of flows.yaml for those that are not given."""
+        registry, edition = config.registry, config.edition
+        return replace(
+            self,
+            data=dict(edition.limits if self.data is None else self.data),
+            gains=dict(registry.gains if self.gains is None else self.gains),
+            tolerances=dict(self.tolerances or registry.tolerances),
+            artifact=self.artifact or registry.artifact,
+            snapshot_key=self.snapshot_key or edition.snapshot or "",
+        )
+
+
+def chosen(value: str, nothing: str = NONE) -> str | None:
+    """Return a choice of the form, or None for the entry that chooses nothing."""
+    return None if value == nothing else value
 
 
 def retrain_once(
-    root: Path, settings: RetrainSettings, run_stages: Callable[[Run], None], log: Log, name: str
+    root: Path,
+    settings: RetrainSettings,
+    run_stages: Callable[[Run], None],
+    log: Log,
+    name: str,
+    scheduled: datetime | None = None,
 ) -> Verdict:
     """Retrain, compare, and promote if the model is good enough; others read `name` while this one holds the lock.
 
-    If another holds it, this one waits or is lost, as `settings.wait` says. Raises PipelineError, PromotionError,
-    ToleranceError, SettingsError, WorkspaceError, or GraphError.
+    If another holds it, this one waits or is lost, as `settings.if_busy` says. Raises one of REPORTED.
     """
+    config = read_config(root)
+    settings, today = settings.complete(config), day_in(settings.timezone, scheduled)
     holder = f"{name} (process {os.getpid()}, since {datetime.now():%Y-%m-%d %H:%M:%S})"
     with ExitStack() as stack:
-        if lost := _take_turn(stack, root, holder, settings.wait, log):
+        if lost := _take_turn(stack, root, holder, settings.if_busy == "wait", log):
             return Verdict(Decision.SKIPPED, lost)
-        verdict = _retrain(root, settings, run_stages, log)
+        verdict = _retrain(root, settings, config, today, run_stages, log)
         if retired := retire(root, settings.keep_days, settings.keep_runs):
             log(f"The tags of {len(retired)} old runs are deleted, from {retired[0]} to {retired[-1]}.")
         versions = retire_versions(root, settings.channel, settings.keep_version_days, settings.keep_versions)
@@ -170,47 +206,43 @@ def _take_turn(stack: ExitStack, root: Path, holder: str, wait: bool, log: Log) 
 
 def _revision(root: Path, settings: RetrainSettings) -> str:
     """Return the commit to start from; with a source, fetch it first."""
-    if settings.source is None:
+    source = chosen(settings.source)
+    if source is None:
         return git(root, "rev-parse", "--verify", END, f"{settings.revision}^{{commit}}")
-    if settings.source not in (remotes := git(root, "remote").split()):
-        raise SettingsError(
-            f"git has no remote '{settings.source}' to fetch from; it has {', '.join(remotes) or 'none'}."
-        )
+    if source not in (remotes := git(root, "remote").split()):
+        raise SettingsError(f"git has no remote '{source}' to fetch from; it has {', '.join(remotes) or 'none'}.")
     ref = f"{FETCHED}/{uuid4().hex}"
-    git(root, "fetch", "--quiet", "--no-tags", END, settings.source, f"+{settings.revision}:{ref}")
+    git(root, "fetch", "--quiet", "--no-tags", END, source, f"+{settings.revision}:{ref}")
     try:
         return git(root, "rev-parse", "--verify", END, f"{ref}^{{commit}}")
     finally:
         git(root, "update-ref", "-d", END, ref)
 
 
-def _retrain(root: Path, settings: RetrainSettings, run_stages: Callable[[Run], None], log: Log) -> Verdict:
+def _retrain(
+    root: Path, settings: RetrainSettings, config: Config, today: date, run_stages: Callable[[Run], None], log: Log
+) -> Verdict:
     revision = _revision(root, settings)
-    check(root, settings.channel, revision)
-    fetch_registry(root, settings.channel)
-    before, config = promoted(root, settings.channel), read_config(root)
-    key = settings.snapshot_key or config.edition.snapshot
-    overrides = _with_snapshot(settings, key, _params_at(root, revision), log)
-    figures = read_figures(root, before) if before else None
-    limits = config.edition.limits if settings.data is None else settings.data
+    promotion.check(root, settings.channel, revision)
+    promotion.fetch_registry(root, settings.channel)
+    before = promotion.promoted(root, settings.channel)
+    profile, site = chosen(settings.profile, AS_IT_STANDS), chosen(settings.site)
+    overrides = _with_snapshot(settings, today, _params_at(root, revision), log)
+    figures = promotion.read_figures(root, before) if before else None
+    limits = settings.data or {}
     check_limits(limits)
-    check_tolerances({**config.registry.gains, **config.registry.tolerances}, None)
-    for given in (settings.tolerances or {}, settings.gains or {}):
-        check_tolerances(given, figures.metrics if figures else None)
-    if figures:
-        tolerances = settings.tolerances or config.registry.tolerances
-        check_gains(figures.metrics, tolerances, config.registry.gains if settings.gains is None else settings.gains)
+    _check_figures(settings, config.registry, figures)
     with open_run(
         root,
         target=None,
-        profile=settings.profile,
+        profile=profile,
         overrides=overrides,
         force=False,
         gpu=settings.gpu,
         parallel=settings.parallel,
         log=log,
         revision=revision,
-        site=settings.site,
+        site=site,
         hand_off=hand_off,
     ) as run:
         _refuse_unmade(run, config, gate=bool(limits))
@@ -221,13 +253,23 @@ def _retrain(root: Path, settings: RetrainSettings, run_stages: Callable[[Run], 
         (run.directory / REPORT).write_text(verdict.report, encoding="utf-8")
     if verdict.decision is not Decision.GOOD or not settings.promote:
         return verdict
-    changed = {"profile": settings.profile, "site": settings.site, **overrides}
+    changed = {"profile": profile, "site": site, **overrides}
     why = "\n".join([verdict.reason, *(f"{name}: {value}" for name, value in changed.items() if value is not None)])
-    version = promote(root, run.name, settings.channel, instead_of=before, why=why)
+    version = promotion.promote(root, run.name, settings.channel, instead_of=before, why=why)
     reason = (
         f"{version.name} is at {settings.channel.stage}. {verdict.reason} Back: {command(settings.channel, 'rollback')}"
     )
     return Verdict(Decision.PROMOTED, reason, verdict.details)
+
+
+def _check_figures(settings: RetrainSettings, registry: Registry, promoted: Figures | None) -> None:
+    """Raise ToleranceError if a tolerance or a gain is none, or could never count."""
+    tolerances, gains = settings.tolerances or {}, settings.gains or {}
+    comparison.check_tolerances({**registry.gains, **registry.tolerances}, None)
+    for given in ({} if tolerances == registry.tolerances else tolerances, gains):
+        comparison.check_tolerances(given, promoted.metrics if promoted else None)
+    if promoted:
+        comparison.check_gains(promoted.metrics, tolerances, gains)
 
 
 def _params_at(root: Path, revision: str) -> str:
@@ -268,16 +310,10 @@ def _run_and_judge(
 
 def _edition_of(root: Path, version: Version, files: EditionFiles) -> Edition:
     """Read the counts of a version's data from DVC's cache or remote. Raises PromotionError."""
-    named = [name for name in (files.counters, files.overview) if name]
-    try:
-        texts = [dvc.api.read(name, repo=str(root), rev=version.commit) for name in named]
-    except (DvcException, OSError) as error:
-        raise PromotionError(
-            f"{' or '.join(named)} of {version.name} ({version.commit[:7]}) cannot be read, so the data gate has "
-            f"nothing to compare with: {error}. Fetch them with `dvc fetch` at that commit, or set no limits, which "
-            "switches the gate off."
-        ) from error
-    return read_edition(files, *texts, *[None] * (2 - len(texts)))
+    remedy = "set no limits, which switches the data gate off"
+    names = (files.counters, files.overview)
+    counters, overview = (promotion.read_data(root, version, name, remedy) if name else None for name in names)
+    return read_edition(files, str(counters), overview)
 
 
 def _check_edition(
@@ -292,12 +328,12 @@ def _check_edition(
         raise EditionError(f"The data gate refuses this edition. {'. '.join(found)}. No model was trained.")
 
 
-def _with_snapshot(settings: RetrainSettings, key: str | None, params: str, log: Log) -> dict[str, Any]:
+def _with_snapshot(settings: RetrainSettings, today: date, params: str, log: Log) -> dict[str, Any]:
     """Return the overrides with the date of the snapshot, which makes DVC fetch the data again."""
-    overrides, day = flat(settings.overrides), settings.snapshot or settings.day
-    if day is None or key in overrides or (key is None and settings.snapshot is None):
+    overrides, key, day = flat(settings.overrides), settings.snapshot_key, settings.snapshot or today
+    if key in overrides or not (key or settings.snapshot):
         return overrides
-    if key is not None and key in flat(read_yaml(params) or {}):
+    if key and key in flat(read_yaml(params) or {}):
         return {key: day.isoformat(), **overrides}
     if settings.snapshot is not None:
         raise SettingsError(
@@ -315,42 +351,41 @@ def judge(run: Run, settings: RetrainSettings, before: Version | None, figures: 
         hint = "" if before else f" To promote the existing model: {command(settings.channel, 'promote')} {run.name}"
         return Verdict(Decision.CACHED, f"All stages were up to date, so there is no new model.{hint}", place)
     try:
-        same_model(run.root, model_hash(settings.channel.artifact, outputs(run.directory)), settings.channel)
+        model = promotion.model_hash(settings.artifact, promotion.outputs(run.directory))
+        promotion.same_model(run.root, model, settings.channel)
     except PromotionError as error:
         return Verdict(Decision.NOT_PROMOTED, str(error), place)
-    registry = read_config(run.root).registry
-    new = _figures(run.directory, registry)
+    new = _figures(run.directory, read_config(run.root).registry)
     if before is None or figures is None:
         return Verdict(Decision.GOOD, f"{settings.channel.stage} had no version to compare with.", place)
-    rows = compare(figures, new, settings.tolerances or registry.tolerances)
-    details = f"{table(rows)}\n\nPromoted: {before.name}. New: {place}"
+    rows = comparison.compare(figures, new, settings.tolerances or {})
+    details = f"{comparison.table(rows)}\n\nPromoted: {before.name}. New: {place}"
     problems = [f"{row.metric}: {row.problem}." for row in rows if row.problem]
     if not rows:
         problems = [f"No metric of {before.name} has a tolerance; name the metrics that count in `tolerances`."]
     if problems:
         by_hand = f"To promote it anyway: {command(settings.channel, 'promote')} {run.name}"
         return Verdict(Decision.NOT_PROMOTED, " ".join([*problems, by_hand]), details)
-    if lacking := lacking_gain(rows, registry.gains if settings.gains is None else settings.gains):
+    if lacking := comparison.lacking_gain(rows, settings.gains or {}):
         return Verdict(Decision.NOT_PROMOTED, lacking, details)
     return Verdict(Decision.GOOD, f"Each of {len(rows)} metrics is within its tolerance of {before.name}.", details)
 
 
 def _figures(directory: Path, registry: Registry) -> Figures:
     """Read the figures of a run. Without any, no later model could ever be compared with this one."""
-    file = directory / registry.metrics
-    metrics = read_metrics(file.read_text(encoding="utf-8"), registry.former) if file.exists() else {}
-    if not metrics:
+    metrics, draws = directory / registry.metrics, directory / (registry.draws or "")
+    figures = Figures.read(
+        registry,
+        metrics.read_text(encoding="utf-8") if metrics.exists() else "{}",
+        (directory / registry.benchmarks).read_text(encoding="utf-8") if registry.benchmarks else None,
+        draws.read_text(encoding="utf-8") if draws.is_file() else None,
+    )
+    if not figures.metrics:
         raise PromotionError(
             f"The run has no figures in {registry.metrics} (`registry.metrics` in {FILE}), so neither this model nor a "
             f"later one can be compared. Its files are in {directory}."
         )
-    benchmarks = directory / registry.benchmarks if registry.benchmarks else None
-    draws = directory / registry.draws if registry.draws else None
-    return Figures(
-        metrics,
-        read_benchmarks(benchmarks.read_text(encoding="utf-8")) if benchmarks else None,
-        read_draws(draws.read_text(encoding="utf-8")) if draws and draws.exists() else {},
-    )
+    return figures
 
 
 def day_in(timezone: str, moment: datetime | None = None) -> date:

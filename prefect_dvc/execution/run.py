@@ -301,9 +301,7 @@ def open_run(
 
 
 @contextmanager
-def open_in_place(
-    root: Path, *, target: str | None, force: bool, parallel: int, log: Log, overrides: Mapping[str, Any] = {}
-) -> Iterator[Run]:
+def open_in_place(root: Path, *, target: str | None, force: bool, parallel: int, log: Log) -> Iterator[Run]:
     """Open a run in the workspace itself, as `dvc repro` does: it pulls nothing, and keeps no other files."""
     refuse_read_only(root)
     with _alone_in(root, log), contextlib.ExitStack() as stack:

@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from prefect_dvc.registry.noise import Draws, Interval, of_draws, of_singles
-from prefect_dvc.settings.flows_yaml import FILE, SettingsError, Tolerance
+from prefect_dvc.settings.flows_yaml import FILE, Registry, SettingsError, Tolerance
 
 Metrics = Mapping[str, float | None]
 
@@ -38,6 +38,12 @@ class Figures:
     metrics: Metrics
     benchmarks: Mapping[str, Any] | None = None
     draws: Draws = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, registry: Registry, metrics: str, benchmarks: str | None, draws: str | None) -> "Figures":
+        """Read the texts of the files that flows.yaml names; raises SettingsError."""
+        sets = json.loads(benchmarks)["sets"] if benchmarks else None
+        return cls(read_metrics(metrics, registry.former), sets, json.loads(draws or "{}"))
 
 
 @dataclass(frozen=True)
@@ -67,12 +73,6 @@ def read_metrics(text: str, former: Mapping[str, str]) -> Metrics:
     except ValueError as error:
         raise SettingsError(f"The file of metrics is not JSON (`registry.metrics` in {FILE}): {error}") from error
     return {"/".join(former.get(part, part) for part in name.split("/")): value for name, value in leaves if name}
-
-
-def read_benchmarks(text: str) -> Mapping[str, Any]:
-    """Read the description of each benchmark, by its name."""
-    sets: Mapping[str, Any] = json.loads(text)["sets"]
-    return sets
 
 
 def _leaves(name: str, value: object) -> Iterator[tuple[str, float | None]]:

@@ -12,12 +12,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from prefect_dvc.registry.comparison import ToleranceError, share
 from prefect_dvc.settings.flows_yaml import FILE, EditionFiles, SettingsError, Tolerance
 
-NOTHING = '{"growth": [[0, 0]]}'
 GATES = ("rows", "dropped", "language", "vocabulary")
 
 
@@ -38,25 +36,20 @@ def read_edition(files: EditionFiles, counters: str, overview: str | None) -> Ed
     Raises SettingsError if they have another form.
     """
     try:
-        return _edition(files, json.loads(counters), overview)
+        counted, growth = json.loads(counters), json.loads(overview)["growth"] if overview else [(0, 0)]
+        details = counted["details"]
+        return Edition(
+            kept=counted["kept"],
+            total=counted["total"],
+            documents=sum(count for name, count in details.items() if name.startswith(files.documents)),
+            foreign=details.get(files.foreign, 0),
+            growth=tuple((words, distinct) for words, distinct in growth),
+        )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise SettingsError(
             f"{files.counters} or {files.overview} (`edition` in {FILE}) lacks counts that the data gate compares, or "
             f"has them in another form: {type(error).__name__} {error}. It needs total, kept and details; growth."
         ) from error
-
-
-def _edition(files: EditionFiles, counted: dict[str, Any], overview: str | None) -> Edition:
-    details = counted["details"]
-    return Edition(
-        kept=counted["kept"],
-        total=counted["total"],
-        documents=sum(count for name, count in details.items() if name.startswith(files.documents)),
-        foreign=details.get(files.foreign, 0),
-        growth=tuple((words, distinct) for words, distinct in json.loads(overview or NOTHING)["growth"])
-        if overview
-        else ((0, 0),),
-    )
 
 
 def check_limits(limits: Mapping[str, Tolerance]) -> None:

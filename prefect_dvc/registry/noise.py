@@ -10,22 +10,16 @@ Draws come from the file `registry.draws` of flows.yaml: draw i is of the same i
 neither has no interval, and its gain alone counts.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
+from statistics import quantiles
 
 LOW, HIGH = "low", "high"
-SHARE = 0.95  # of the draws within an interval
+PARTS = 40  # of the draws; the first one and the last one lie outside an interval of 95 %
 
 Interval = tuple[float, float]
 Draw = float | None  # null in the file: a draw without a figure, such as a correlation of equal ratings
 Draws = Mapping[str, Sequence[Draw]]
-
-
-def read_draws(text: str) -> Draws:
-    """Read the draws of each figure."""
-    draws: Draws = json.loads(text)
-    return draws
 
 
 def of_draws(promoted: Sequence[Draw], new: Sequence[Draw]) -> Interval | None:
@@ -40,11 +34,11 @@ def of_draws(promoted: Sequence[Draw], new: Sequence[Draw]) -> Interval | None:
     if len(promoted) != len(new):
         return None
     both = zip(promoted, new, strict=True)
-    differences = sorted(round(after - before, 9) for before, after in both if before is not None and after is not None)
-    if not differences or 2 * len(differences) < len(new):
+    differences = [after - before for before, after in both if before is not None and after is not None]
+    if len(differences) < 2 or 2 * len(differences) < len(new):
         return None
-    tail = (1 - SHARE) / 2
-    return _quantile(differences, tail), _quantile(differences, 1 - tail)
+    low, *_, high = quantiles(differences, n=PARTS, method="inclusive")
+    return round(low, 9), round(high, 9)
 
 
 def of_singles(metric: str, promoted: Mapping[str, float | None], new: Mapping[str, float | None]) -> Interval | None:
@@ -65,11 +59,3 @@ def of_singles(metric: str, promoted: Mapping[str, float | None], new: Mapping[s
         return None
     half = math.hypot(*halves)
     return round(after - before - half, 9), round(after - before + half, 9)
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Return a quantile of ordered values, between the two nearest ones."""
-    place = share * (len(ordered) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)

@@ -12,8 +12,7 @@ from pathlib import Path
 from dvc.repo import Repo
 
 from prefect_dvc.execution.graph import covers
-
-GRAPH = "dvc.yaml"
+from prefect_dvc.settings.graph_files import GRAPH
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,8 @@ from gto.constants import name_re
 from gto.exceptions import GTOException
 
 from prefect_dvc.execution.cache import remove_broken
-from prefect_dvc.registry.comparison import Figures, read_benchmarks, read_metrics
-from prefect_dvc.registry.noise import read_draws
-from prefect_dvc.registry.outputs import Output, Outputs, read_outputs
+from prefect_dvc.registry.comparison import Figures, read_metrics
+from prefect_dvc.registry.outputs import Outputs, read_outputs
 from prefect_dvc.registry.stored import missing
 from prefect_dvc.registry.tags import damaged_tags
 from prefect_dvc.settings.flows_yaml import SettingsError, read_config
@@ -75,6 +74,9 @@ class Channel:
 class Version:
     name: str  # v0.0.1
     commit: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.commit[:7]})"
 
 
 def assigned(root: Path, channel: Channel) -> list[Version]:
@@ -125,27 +127,27 @@ def events(root: Path, artifact: str) -> list[dict[str, Any]]:
 
 def read_figures(root: Path, version: Version) -> Figures:
     """Read a version's scores from its commit, and its benchmarks from DVC's cache or remote."""
-    place, registry = f"{version.name} ({version.commit[:7]})", read_config(root).registry
+    registry = read_config(root).registry
     try:
-        metrics = read_metrics(git(root, "show", END, f"{version.commit}:{registry.metrics}"), registry.former)
+        metrics = git(root, "show", END, f"{version.commit}:{registry.metrics}")
     except WorkspaceError as error:
         raise PromotionError(
-            f"{place} has no {registry.metrics} to compare with; assign a version that has it."
+            f"{version} has no {registry.metrics} to compare with; assign a version that has it."
         ) from error
-    benchmarks = _read_data(root, version, registry.benchmarks) if registry.benchmarks else None
-    has_draws = registry.draws is not None and bool(outputs(root, version.commit).at(registry.draws))
-    draws = _read_data(root, version, str(registry.draws)) if has_draws else "{}"  # older versions may have none
-    return Figures(metrics, read_benchmarks(benchmarks) if benchmarks else None, read_draws(draws))
+    benchmarks = read_data(root, version, registry.benchmarks) if registry.benchmarks else None
+    has_draws = registry.draws and outputs(root, version.commit).at(registry.draws)  # older versions may have none
+    draws = read_data(root, version, str(registry.draws)) if has_draws else None
+    return Figures.read(registry, metrics, benchmarks, draws)
 
 
-def _read_data(root: Path, version: Version, path: str) -> str:
+def read_data(root: Path, version: Version, path: str, remedy: str = "assign a version that has it") -> str:
+    """Read a file of a version from DVC's cache or remote; raises PromotionError with the remedy."""
     try:
         return str(dvc.api.read(path, repo=str(root), rev=version.commit))
     except (DvcException, OSError) as error:
         raise PromotionError(
-            f"{path} of {version.name} ({version.commit[:7]}) is neither in DVC's cache nor in a remote, so there is "
-            f"nothing to compare with: {error}. Fetch it with `dvc fetch` at that commit, or assign a version that "
-            "has it."
+            f"{path} of {version} is neither in DVC's cache nor in a remote, so there is nothing to compare with: "
+            f"{error}. Fetch it with `dvc fetch` at that commit, or {remedy}."
         ) from error
 
 
@@ -157,17 +159,15 @@ def outputs(root: Path, revision: str | None = None) -> Outputs:
         raise PromotionError(f"DVC cannot read the graph of {revision or root}: {error}") from error
 
 
-def _needed(root: Path, revision: str, artifact: str) -> list[Output]:
-    """List the outputs that a promotion needs: the artifact, and the benchmarks that the next one compares with."""
-    there, registry = outputs(root, revision), read_config(root).registry
-    files = [_path(artifact, there), *(file for file in (registry.benchmarks, registry.draws) if file)]
-    return [output for file in files for output in there.at(file) if output.cached]
-
-
 def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
-    """Raise PromotionError if somebody who fetches the model of `revision` would not get all of it."""
+    """Raise PromotionError if somebody who fetches the model of `revision` would not get all of it.
+
+    That is the artifact, and the benchmarks and draws that the next promotion compares with.
+    """
+    there, registry = outputs(root, revision), read_config(root).registry
+    files = [_path(artifact, there), *filter(None, (registry.benchmarks, registry.draws))]
     by_remote = dict[str | None, list[str]]()
-    for output in _needed(root, revision, artifact):
+    for output in (output for file in files for output in there.at(file) if output.cached):
         by_remote.setdefault(output.remote, []).append(output.hash)
     for remote, names in by_remote.items():
         try:
@@ -177,16 +177,13 @@ def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
                 f"DVC's remote could not be asked for the data of {what}, so nothing was changed: "
                 f"{type(error).__name__}: {error}. Try again when it answers."
             ) from error
-        _refuse_lacking(lacking, what, place)
-
-
-def _refuse_lacking(lacking: list[str], what: str, place: str) -> None:
-    if lacking:
-        some = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
-        raise PromotionError(
-            f"{len(lacking)} objects of {what} are not in {place} ({some}), so nobody could fetch the model and "
-            "nothing was changed. If a clone has them, `dvc push` there; otherwise run the stages again at that commit."
-        )
+        if lacking:
+            some = ", ".join([*lacking[:3], *["..."] * (len(lacking) > 3)])
+            raise PromotionError(
+                f"{len(lacking)} objects of {what} are not in {place} ({some}), so nobody could fetch the model and "
+                "nothing was changed. If a clone has them, `dvc push` there; otherwise run the stages again at that "
+                "commit."
+            )
 
 
 def model_hash(artifact: str, there: Outputs) -> str:
@@ -451,14 +448,6 @@ def command(channel: Channel, action: str) -> str:
     return " ".join(["prefect-dvc", action, *(f"--{name} {value}" for name, value in changed.items())])
 
 
-def channel_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a Channel."""
-    parser.add_argument("--artifact", help="an artifact of dvc.yaml (default: that of flows.yaml)")
-    parser.add_argument("--stage", default=Channel.stage, help="a stage of GTO")
-    parser.add_argument("--branch", default=Channel.branch, help="the branch that gets the commits")
-    parser.add_argument("--remote", help="git remote that gets the branch and the tags (default: none)")
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="prefect-dvc", description="The promoted model.")
     actions = parser.add_subparsers(dest="action", required=True)
@@ -468,7 +457,10 @@ def arguments() -> argparse.Namespace:
     by_hand = actions.add_parser("promote", help="promote a kept run without comparing it")
     by_hand.add_argument("run", help="its name: 20261121-153012-3fa2")
     for action in (shown, back, by_hand):
-        channel_arguments(action)
+        action.add_argument("--artifact", help="an artifact of dvc.yaml (default: that of flows.yaml)")
+        action.add_argument("--stage", default=Channel.stage, help="a stage of GTO")
+        action.add_argument("--branch", default=Channel.branch, help="the branch that gets the commits")
+        action.add_argument("--remote", help="git remote that gets the branch and the tags (default: none)")
     return parser.parse_args()
 
 

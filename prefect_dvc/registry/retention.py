@@ -4,6 +4,7 @@ A version that goes loses its tags, so the next `dvc gc --all-branches --all-tag
 on the branch of promotions.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -31,9 +32,11 @@ def retire_versions(root: Path, channel: Channel, days: float, number: int) -> l
         ['v0.0.1']
     """
     versions = registered(root, channel.artifact)
-    born = {event["version"]: event["timestamp"] for event in events(root, channel.artifact) if _registers(event)}
+    past = events(root, channel.artifact)
+    born = {event["version"]: event["timestamp"] for event in past if event["event"] == "registration"}
+    stages = {str(event["stage"]) for event in past if event["event"] == "assignment"}
     oldest = datetime.now(UTC) - timedelta(days=days)
-    needed = {version for stage in _stages(root, channel) for version in assigned(root, _at(channel, stage))[-2:]}
+    needed = {version for stage in stages for version in assigned(root, replace(channel, stage=stage))[-2:]}
     retired = [
         version
         for version in versions[: max(0, len(versions) - number)]
@@ -52,16 +55,3 @@ def retire_versions(root: Path, channel: Channel, days: float, number: int) -> l
     for tag in tags:
         git(root, "update-ref", "-d", END, tag)
     return [version.name for version in retired]
-
-
-def _registers(event: dict[str, object]) -> bool:
-    return event["event"] == "registration"
-
-
-def _stages(root: Path, channel: Channel) -> set[str]:
-    """Return every stage that a version of the artifact was ever at."""
-    return {str(event["stage"]) for event in events(root, channel.artifact) if event["event"] == "assignment"}
-
-
-def _at(channel: Channel, stage: str) -> Channel:
-    return Channel(channel.artifact, stage, channel.branch, channel.remote)

@@ -37,16 +37,11 @@ def missing(root: Path, names: Iterable[str], remote: str | None = None) -> tupl
         name = remote or repo.config["core"].get("remote")
         if name is None:
             damaged = {each for given in names for each in broken(cache, given)}
-            return "DVC's cache", sorted(
-                damaged | {each for each in _files(cache, None, names) if not _in(cache, each)}
-            )
+            absent = {each for each in _files(cache, None, names) if not place(cache, each).is_file()}
+            return "DVC's cache", sorted(damaged | absent)
         store = repo.cloud.get_remote_odb(name, "promotion", hash_name="md5")
         wanted = _files(cache, store, names)
         return f"the DVC remote '{name}'", sorted(wanted - set(store.oids_exist(list(wanted))))
-
-
-def _in(cache: Path, name: str) -> bool:
-    return place(cache, name).is_file()
 
 
 def _files(cache: Path, remote: Any, names: Iterable[str]) -> set[str]:
@@ -60,8 +55,8 @@ def _files(cache: Path, remote: Any, names: Iterable[str]) -> set[str]:
 
 
 def _read(cache: Path, remote: Any, name: str) -> str | None:
-    if _in(cache, name):
-        return place(cache, name).read_text(encoding="utf-8")
+    if (here := place(cache, name)).is_file():
+        return here.read_text(encoding="utf-8")
     if remote is None or not remote.oids_exist([name]):
         return None
     with remote.fs.open(remote.oid_to_path(name), mode="r") as file:

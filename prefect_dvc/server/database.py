@@ -87,7 +87,10 @@ def postgresql(directory: Path, log: Path, owner: str | None = None) -> Iterator
                 os.chown(place, pwd.getpwnam(owner).pw_uid, -1)
         if not (directory / "PG_VERSION").exists():
             options = ["--pgdata", str(directory), "--username", USER, "--auth-host=reject", "--auth-local=trust"]
-            _succeed([program("initdb"), *options, "--encoding=UTF8"], log, owner)
+            command = [program("initdb"), *options, "--encoding=UTF8"]
+            done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False, user=owner)
+            if done.returncode:
+                raise DatabaseError(f"{command[0]} failed: {done.stderr.strip().splitlines()[-1]}")
         # The path of a socket has at most 107 bytes, so it does not lie below the workspace.
         command = [program("postgres"), "-D", str(directory), "-k", sockets, "-c", "listen_addresses="]
         command = supervised(command) if owner is None else command  # another user may not reach this Python
@@ -98,12 +101,6 @@ def postgresql(directory: Path, log: Path, owner: str | None = None) -> Iterator
         finally:
             process.send_signal(signal.SIGINT)  # a "fast" shutdown; SIGTERM would wait for clients
             process.wait()
-
-
-def _succeed(command: list[str], log: Path, owner: str | None) -> None:
-    done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False, user=owner)
-    if done.returncode:
-        raise DatabaseError(f"{command[0]} failed: {done.stderr.strip().splitlines()[-1]}")
 
 
 def _wait(process: subprocess.Popen[bytes], sockets: str, log: Path) -> None:

@@ -16,12 +16,12 @@ import os
 import re
 import sys
 from base64 import b64encode
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-
-from prefect_dvc.server.asgi import Message, Receive, Send, answer
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 PLACE = "/reports/"
 NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
@@ -29,10 +29,16 @@ LOGIN = "login"
 COOKIE = "prefect-dvc-reports"
 LARGEST = 32 * 2**20  # bytes
 POLICY = (
-    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; font-src data:; "
-    b"sandbox allow-scripts"
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; font-src data:; "
+    "sandbox allow-scripts"
 )
-ASK = (b"www-authenticate", b'Basic realm="prefect-dvc", charset="UTF-8"')
+ASK = 'Basic realm="prefect-dvc", charset="UTF-8"'
+
+
+def page(status: int, text: str, kind: str = "text/plain", **headers: str) -> Response:
+    """Return a response that nobody may keep or show in a frame; `_` in the name of a header is a hyphen."""
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(text, status, {"cache-control": "no-store", "x-frame-options": "DENY", **given}, kind)
 
 
 class Reports:
@@ -45,62 +51,46 @@ class Reports:
 
     def __init__(self, directory: Path, key: str) -> None:
         self.directory = directory
-        self._token = b64encode(key.encode()).decode()
+        self._authorization = f"Basic {b64encode(key.encode()).decode()}"
         self._cookie = hmac.new(key.encode(), COOKIE.encode(), "sha256").hexdigest()
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request whose path begins with PLACE."""
-        name, method = scope["path"].removeprefix(PLACE), scope["method"]
-        if not self._allowed(scope, method):
-            await answer(send, 401, "text/plain; charset=utf-8", "Log in with the key of the server.\n", ASK)
-        elif name == LOGIN and method == "GET":
-            cookie = f"{COOKIE}={self._cookie}; Path={PLACE}; HttpOnly; SameSite=Strict"
-            await answer(send, 200, "text/plain; charset=utf-8", "logged in\n", (b"set-cookie", cookie.encode()))
-        elif not NAME.fullmatch(name) or method not in ("GET", "PUT"):
-            await answer(send, 404, "text/plain; charset=utf-8", f"The report '{name}' does not exist.\n")
-        elif method == "PUT":
-            await self._keep(name, receive, send)
-        else:
-            await self._show(name, send)
+        await (await self._answer(Request(scope, receive)))(scope, receive, send)
 
-    def _allowed(self, scope: Message, method: str) -> bool:
+    async def _answer(self, request: Request) -> Response:
+        name = str(request.scope["path"]).removeprefix(PLACE)
+        path = self.directory / name
+        if not self._allowed(request):
+            return page(401, "Log in with the key of the server.\n", www_authenticate=ASK)
+        if name == LOGIN and request.method == "GET":
+            cookie = f"{COOKIE}={self._cookie}; Path={PLACE}; HttpOnly; SameSite=Strict"
+            return page(200, "logged in\n", set_cookie=cookie)
+        if NAME.fullmatch(name) and request.method == "PUT":
+            return await self._keep(path, request)
+        if NAME.fullmatch(name) and request.method == "GET" and path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            return page(200, text, "text/html", content_security_policy=POLICY)
+        return page(404, f"The report '{name}' does not exist.\n")
+
+    def _allowed(self, request: Request) -> bool:
         """Return whether the request has the key, or the cookie, which only reads, since a browser sends it unasked."""
-        given = [(token, self._token) for token in _given(scope, b"authorization", "Basic ")]
-        if method == "GET":
-            given += [(token, self._cookie) for token in _given(scope, b"cookie", f"{COOKIE}=")]
+        given = [(request.headers.get("authorization", ""), self._authorization)]
+        if request.method == "GET":
+            given.append((request.cookies.get(COOKIE, ""), self._cookie))
         return any(hmac.compare_digest(token.encode(), expected.encode()) for token, expected in given)
 
-    async def _keep(self, name: str, receive: Receive, send: Send) -> None:
+    async def _keep(self, path: Path, request: Request) -> Response:
         body = b""
-        while len(body) <= LARGEST:
-            message = await receive()
-            body += message.get("body", b"")
-            if not message.get("more_body"):
-                break
-        if len(body) > LARGEST:
-            await answer(send, 413, "text/plain; charset=utf-8", f"A report has at most {LARGEST >> 20} MiB.\n")
-            return
+        async for part in request.stream():
+            body += part
+            if len(body) > LARGEST:
+                return page(413, f"A report has at most {LARGEST >> 20} MiB.\n")
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        partial = self.directory / f".{name}.partial"
+        partial = path.with_name(f".{path.name}.partial")
         partial.write_bytes(body)
-        partial.replace(self.directory / name)
-        await answer(send, 201, "text/plain; charset=utf-8", "kept\n")
-
-    async def _show(self, name: str, send: Send) -> None:
-        path = self.directory / name
-        if path.is_file():
-            page = path.read_text(encoding="utf-8", errors="replace")
-            await answer(send, 200, "text/html; charset=utf-8", page, (b"content-security-policy", POLICY))
-        else:
-            await answer(send, 404, "text/plain; charset=utf-8", f"The report '{name}' does not exist.\n")
-
-
-def _given(scope: Message, header: bytes, start: str) -> Iterator[str]:
-    """Yield the text after `start` in the values of a header."""
-    for name, value in scope["headers"]:
-        for part in value.decode("latin-1").split(";") if name.lower() == header else ():
-            if part.strip().startswith(start):
-                yield part.strip().removeprefix(start)
+        partial.replace(path)
+        return page(201, "kept\n")
 
 
 def send_report(name: str, report: Path) -> str | None:

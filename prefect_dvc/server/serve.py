@@ -24,8 +24,11 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from prefect_dvc.server.asgi import App, Message, Receive, Send, answer
-from prefect_dvc.server.reports import LOGIN, PLACE, Reports
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from prefect_dvc.server.reports import LOGIN, PLACE, Reports, page
 
 HOST = "127.0.0.1"
 PORT = 4200
@@ -140,7 +143,7 @@ class Gate:
         reports: The reports of runs.
     """
 
-    def __init__(self, app: App, origins: Sequence[str], reports: Reports) -> None:
+    def __init__(self, app: ASGIApp, origins: Sequence[str], reports: Reports) -> None:
         self.app = app
         self.reports = reports
         self.origins = [origin.lower() for origin in origins]
@@ -150,55 +153,36 @@ class Gate:
             "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; frame-ancestors 'none'; form-action 'self'; "
             f"connect-src 'self' {' '.join([*self.origins, *sockets])}"
         )
-        self.shield = [(b"x-frame-options", b"DENY"), (b"content-security-policy", policy.encode())]
+        self.shield = {"x-frame-options": "DENY", "content-security-policy": policy}
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_shielded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(self.shield)
+            await send(message)
+
         if scope["type"] not in ("http", "websocket"):  # the start and the end of the server
             await self.app(scope, receive, send)
-        elif refusal := self._refusal(scope):
-            await _refuse(scope, send, *refusal)
+        elif refusal := self._refusal(Headers(scope=scope)):
+            status, text = refusal
+            refuse = page(status, f"{text}\n") if scope["type"] == "http" else WebSocketClose(1008, text)
+            await refuse(scope, receive, send)
         elif scope["type"] == "http" and scope["path"] == "/enter":
-            await answer(
-                send, 200, "text/html; charset=utf-8", PAGE, (b"content-security-policy", PAGE_POLICY.encode())
-            )
+            await page(200, PAGE, "text/html", content_security_policy=PAGE_POLICY)(scope, receive, send)
         elif scope["type"] == "http" and scope["path"].startswith(PLACE):
             await self.reports(scope, receive, send)
         else:
-            await self.app(scope, receive, _with_headers(send, self.shield))
+            await self.app(scope, receive, send_shielded)
 
-    def _refusal(self, scope: Message) -> tuple[int, str] | None:
+    def _refusal(self, headers: Headers) -> tuple[int, str] | None:
         """Return status and text for a request that is not for this server or not from its own page; None if it is."""
-        hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
+        hosts, origins = ([value.lower() for value in headers.getlist(name)] for name in ("host", "origin"))
         if len(hosts) != 1 or hosts[0] not in self.hosts:
-            return (
-                421,
-                f"The Host {', '.join(hosts) or 'header is missing and'} is not this server's; open {self.origins[0]}",
-            )
+            named = ", ".join(hosts) or "header is missing and"
+            return 421, f"The Host {named} is not this server's; open {self.origins[0]}"
         if any(origin not in self.origins for origin in origins):
             return 403, f"Pages of {', '.join(origins)} may not use this server; its own page is {self.origins[0]}"
         return None
-
-
-def _values(scope: Message, name: bytes) -> list[str]:
-    return [value.decode("latin-1").lower() for key, value in scope["headers"] if key.lower() == name]
-
-
-async def _refuse(scope: Message, send: Send, status: int, text: str) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1008, "reason": text})
-    else:
-        await answer(send, status, "text/plain; charset=utf-8", f"{text}\n")
-
-
-def _with_headers(send: Send, headers: Sequence[tuple[bytes, bytes]]) -> Send:
-    """Wrap `send` so that each response has `headers`."""
-
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), *headers]}
-        await send(message)
-
-    return sending
 
 
 def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:

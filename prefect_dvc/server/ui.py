@@ -18,19 +18,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import NoReturn
 
 import httpx
 
 from prefect_dvc.server.database import RETRIES, URL, Database, DatabaseError, postgresql
 from prefect_dvc.server.deploy import RUNS_POOL, DeployError, deploy
 from prefect_dvc.server.serve import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
-from prefect_dvc.system.process import supervised
+from prefect_dvc.system.process import end_group, supervised
 from prefect_dvc.workspace.git import END, git
 
 CLONE = HOME / "gpu-clone"
 START_SECONDS = 120.0
-END_SECONDS = 20.0
 HEARTBEAT_SECONDS = 30
 WATCH = "Crash runs without a heartbeat"
 
@@ -67,12 +65,7 @@ def started(command: list[str], clone: Path, log: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        end_group(process)
 
 
 def wait_for_server(log: Path) -> None:
@@ -112,13 +105,17 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--database", choices=list(Database), default=Database.SQLITE, help="the database of the runs")
     options, root = parser.parse_args(), Path.cwd()
-    port = options.port
-    refuse_taken(port)
-    signal.signal(signal.SIGTERM, _stop)
+    refuse_taken(options.port)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C
     try:
-        key = read_key(root / HOME)
-    except KeyFileError as error:
+        _run(root, options.port, options.database)
+    except (KeyFileError, DatabaseError, DeployError) as error:
         sys.exit(f"ui: {error}")
+
+
+def _run(root: Path, port: int, database: Database) -> None:
+    """Start everything, and wait for Ctrl-C. Raises KeyFileError, DatabaseError or DeployError."""
+    key = read_key(root / HOME)
     os.environ.update(settings(root, port, key))
     with ExitStack() as processes, suppress(KeyboardInterrupt):
 
@@ -127,20 +124,14 @@ def main() -> None:
             processes.enter_context(started(command, clone, log))
             return log
 
-        try:
-            if options.database == Database.POSTGRESQL:
-                database = postgresql(root / HOME / "postgresql", root / HOME / "postgresql.log")
-                os.environ[URL] = processes.enter_context(database)
-        except DatabaseError as error:
-            sys.exit(f"ui: {error}")
+        if database == Database.POSTGRESQL:
+            place = postgresql(root / HOME / "postgresql", root / HOME / "postgresql.log")
+            os.environ[URL] = processes.enter_context(place)
         wait_for_server(
             start("server", [sys.executable, "-m", "prefect_dvc.server.serve", "--no-link", "--port", str(port)])
         )
         watch_heartbeats()
-        try:
-            deploy()
-        except (DeployError, DatabaseError) as error:
-            sys.exit(f"ui: {error}")
+        deploy()
         start("runs", prefect("worker", "start", "--pool", RUNS_POOL))
         start("gpu", [sys.executable, "-m", "prefect_dvc.gpu_stage"], second_clone(root))
         print(
@@ -175,11 +166,6 @@ def watch_heartbeats() -> None:
     )
     crash = ChangeFlowRunState(state=StateType.CRASHED, message="No heartbeat: its process or its machine is gone.")
     Automation(name=WATCH, trigger=silence, actions=[crash]).create()
-
-
-def _stop(signum: int, frame: object) -> NoReturn:
-    """Treat SIGTERM like Ctrl-C."""
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

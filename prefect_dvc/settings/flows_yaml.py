@@ -118,12 +118,7 @@ class Config:
     report: str | None = None
 
 
-SECTIONS: Mapping[str, type[Any]] = {
-    "params": Params,
-    "paths": Paths,
-    "registry": Registry,
-    "edition": EditionFiles,
-}
+SECTIONS: Mapping[str, type[Any]] = {"params": Params, "paths": Paths, "registry": Registry, "edition": EditionFiles}
 LISTS = ("brought", "returned", "open")
 COMMANDS = ("check", "use")
 PLACES = ("profiles", "sites", "shared", "metrics", "benchmarks", "draws", "counters", "overview", "report")

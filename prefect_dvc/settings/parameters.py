@@ -18,6 +18,7 @@ from prefect_dvc.settings.flows_yaml import FILE, Params, SettingsError, read_co
 from prefect_dvc.settings.graph_files import PARAMS, SUFFIXES, parameter_files, read_file
 from prefect_dvc.settings.yaml_reader import read_yaml
 
+AS_IT_STANDS = "as it stands"  # params.yaml unchanged, of the forms; deployments have this value
 REFERENCE = re.compile(r"\$\{\s*([^\s\[\]{}]+)")  # of a dvc.yaml to a parameter
 YAML_SUFFIXES = (".yaml", ".yml")
 WORD = re.compile(r"(?!-)[\w.+/:,=@%-]*")  # that a shell leaves as it is
@@ -124,7 +125,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _refuse_unknown(file: str, keys: Iterable[str], params: Mapping[str, Any], additions: Sequence[str]) -> None:
-    known = keys_of(params)
+    known = list(nested(params))
     for key in keys:
         if key not in known and not any(key.startswith(f"{section}.") for section in additions):
             near = difflib.get_close_matches(key, known, n=1)
@@ -132,18 +133,17 @@ def _refuse_unknown(file: str, keys: Iterable[str], params: Mapping[str, Any], a
             raise SettingsError(f"{file} has no key '{key}'; {hint}")
 
 
-def keys_of(params: Mapping[str, Any]) -> list[str]:
-    """List every dotted key of parameters, sections included.
+def nested(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every value of parameters by its dotted key, sections included.
 
     Example:
-        >>> keys_of({"student": {"epochs": 3}})
-        ['student', 'student.epochs']
+        >>> nested({"student": {"epochs": 3}})
+        {'student': {'epochs': 3}, 'student.epochs': 3}
     """
-    found = []
+    found = {}
     for key, value in params.items():
-        found.append(key)
-        if isinstance(value, Mapping):
-            found += [f"{key}.{below}" for below in keys_of(value)]
+        below = nested(value) if isinstance(value, Mapping) else {}
+        found |= {key: value, **{f"{key}.{each}": inner for each, inner in below.items()}}
     return found
 
 
@@ -160,7 +160,7 @@ def known_keys(directory: Path) -> dict[str, Any]:
     files = [file for file in parameter_files(directory) if (directory / file).exists()]
     if not files:
         return {"type": "object"}
-    others = [f"{file}:{key}" for file in files if file != PARAMS for key in keys_of(_read(directory / file))]
+    others = [f"{file}:{key}" for file in files if file != PARAMS for key in nested(_read(directory / file))]
     params = _read(directory / PARAMS) if PARAMS in files else {}
     schema = _schema(params, read_config(directory).params.open)
     schema["propertyNames"]["anyOf"].append({"enum": others}) if others else None
@@ -172,31 +172,27 @@ def _schema(params: Mapping[str, Any], additions: Sequence[str]) -> dict[str, An
 
     Its sections stand in patternProperties: for `properties`, Prefect's page would show hundreds of fields.
     """
-    names: list[dict[str, Any]] = [{"enum": keys_of(params)}]
+    known = nested(params)
+    names: list[dict[str, Any]] = [{"enum": list(known)}]
     if additions:
         names.append({"pattern": f"^({'|'.join(map(re.escape, additions))})\\."})
     sections = {}
-    for key, value in _sections(params).items():
+    for key, value in known.items():
         below = [section.removeprefix(f"{key}.") for section in additions if section.startswith(f"{key}.")]
-        if not any(f"{key}.".startswith(f"{section}.") for section in additions):
+        is_open = any(f"{key}.".startswith(f"{section}.") for section in additions)
+        if isinstance(value, Mapping) and value and not is_open:
             sections[f"^{re.escape(key)}$"] = _schema(value, below)
     return {"propertyNames": {"anyOf": names}} | ({"patternProperties": sections} if sections else {})
 
 
-def _sections(params: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the sections that are not empty, by dotted key."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for key, value in params.items():
-        if isinstance(value, Mapping) and value:
-            found |= {key: value, **{f"{key}.{below}": each for below, each in _sections(value).items()}}
-    return found
+def assignments(given: Sequence[str], *, last: bool = False) -> dict[str, Any]:
+    """Parse the KEY=VALUE of a command line; values are YAML, in which a day is a text. Raises SettingsError.
 
-
-def assignments(given: Sequence[str]) -> dict[str, Any]:
-    """Parse the KEY=VALUE of a command line; values are YAML, in which a day is a text. Raises SettingsError."""
+    With `last`, the value follows the last equals sign: the name of a metric may have others.
+    """
     found = {}
     for text in given:
-        key, equals, value = text.partition("=")
+        key, equals, value = text.rpartition("=") if last else text.partition("=")
         try:
             read = read_yaml(value)
         except yaml.YAMLError as error:
@@ -245,8 +241,7 @@ def check_words(repo: Repo, overrides: Mapping[str, Any]) -> None:
     stands in params.yaml itself is left to whoever wrote it, and dvc.yaml. Raises SettingsError.
     """
     given = flat(overrides)
-    texts = {key: [*map(str, _leaves(value)), *_keys_below(value)] for key, value in given.items()}
-    risky = {key: [text for text in found if not WORD.fullmatch(text)] for key, found in texts.items()}
+    risky = {key: [text for text in _texts(value) if not WORD.fullmatch(text)] for key, value in given.items()}
     if not any(risky.values()):
         return
     files = {Path(stage.path) for stage in repo.index.stages if Path(stage.path).suffix in YAML_SUFFIXES}
@@ -270,18 +265,13 @@ def _related(key: str, other: str) -> bool:
     return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
 
 
-def _keys_below(value: object) -> Iterator[str]:
-    """Yield the keys below a value: DVC writes those of a dictionary into a command as options."""
-    for child in value if isinstance(value, list) else value.values() if isinstance(value, Mapping) else ():
-        yield from _keys_below(child)
+def _texts(value: object) -> Iterator[str]:
+    """Yield the leaves of a value, and its keys: DVC writes those of a dictionary into a command as options."""
     if isinstance(value, Mapping):
         yield from map(str, value)
-
-
-def _leaves(value: object) -> Iterator[object]:
-    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
-    if children is None:
-        yield value
+        value = list(value.values())
+    if not isinstance(value, list):
+        yield str(value)
         return
-    for child in children:
-        yield from _leaves(child)
+    for child in value:
+        yield from _texts(child)

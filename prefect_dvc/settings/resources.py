@@ -68,13 +68,13 @@ def read_needs(meta: object) -> Needs:
     """
     if not isinstance(meta, Mapping):
         return Needs()
-    mutex = meta.get("mutex")
+    mutex, timeout = meta.get("mutex"), meta.get("timeout")
     if mutex is not None and not (isinstance(mutex, str) and LABEL.fullmatch(mutex)):
         raise NeedsError(f"mutex is {mutex!r}; it must be a name of letters, digits, '_', '-' and '.'.")
     return Needs(
         resources=read_resources(meta.get("resources")),
-        retries=_count("retries", meta.get("retries", 0), least=0),
-        timeout=_seconds(meta.get("timeout")),
+        retries=_integer("retries", meta.get("retries", 0), least=0),
+        timeout=None if timeout is None else _measure("timeout", timeout, SECONDS, "90s, 45m or 3h"),
         priority=_integer("priority", meta.get("priority", 0)),
         mutex=mutex,
     )
@@ -114,24 +114,15 @@ def gigabytes(amount: int) -> str:
 def _amount(name: str, amount: object) -> int:
     if name in (GPU_MEMORY, MEMORY):
         return round(_measure(name, amount, BYTES, "16GB or 500MB"))
-    return _count(name, amount, least=1)
+    return _integer(name, amount, least=1)
 
 
-def _count(name: str, value: object, least: int) -> int:
-    number = _integer(name, value)
-    if number < least:
-        raise NeedsError(f"{name} is {value!r}; it must be {least} or more.")
-    return number
-
-
-def _integer(name: str, value: object) -> int:
+def _integer(name: str, value: object, least: int | None = None) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise NeedsError(f"{name} is {value!r}; it must be a whole number.")
+    if least is not None and value < least:
+        raise NeedsError(f"{name} is {value!r}; it must be {least} or more.")
     return value
-
-
-def _seconds(timeout: object) -> float | None:
-    return None if timeout is None else _measure("timeout", timeout, SECONDS, "90s, 45m or 3h")
 
 
 def _measure(name: str, value: object, units: Mapping[str, int], example: str) -> float:

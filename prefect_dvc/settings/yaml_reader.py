@@ -1,52 +1,20 @@
-"""YAML as DVC and the stages read it: by the core schema of version 1.2, in which `no` and 2026-11-21 are texts.
+"""YAML as DVC reads it, by version 1.2, in which `no` is a text; here a day such as 2026-11-21 is one, too."""
 
-flows/ imports neither the stages nor the library, so this is the reader of their stages/params.py again.
-"""
-
-import re
 from typing import Any
 
 import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.error import YAMLError
 
 MOST_VALUES = 200_000
 
 
-class _Loader(yaml.SafeLoader):
-    """SafeLoader with other rules for values without quotes."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Refuse a key that is there twice, as DVC does: one of both values would be lost."""
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
-        if twice := [key for row, key in enumerate(keys) if key in keys[:row]]:
-            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]} occurs twice", node.start_mark)
-        return dict(super().construct_mapping(node, deep))
+class _Constructor(SafeConstructor):
+    """DVC's own, but that a day stays a text."""
 
 
-_Loader.yaml_implicit_resolvers = {}  # without those of YAML 1.1
-for _tag, _pattern in (
-    ("null", r"~|null|Null|NULL|"),
-    ("bool", r"true|True|TRUE|false|False|FALSE"),
-    ("int", r"[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)"),
-    ("float", r"[-+]?[0-9][0-9_]*(\.[0-9_]*([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)"),
-    ("float", r"[-+]?\.[0-9_]+([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
-    ("merge", "<<"),
-    ("value", "="),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), None)
-
-
-def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
-    """Read 0o14, 0x1F, 0b11, 1_000 and 014 as DVC does: 12, 31, 3, 1000 and 14."""
-    text = node.value.replace("_", "")
-    sign, digits = ("-", text[1:]) if text[0] == "-" else ("", text.removeprefix("+"))
-    base = {"0b": 2, "0o": 8, "0x": 16}.get(digits[:2], 10)
-    try:
-        return int(sign + (digits[2:] if base != 10 else digits), base)
-    except ValueError as error:  # thousands of digits, or none
-        raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
-
-
-_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
+_Constructor.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
 
 
 def _size(value: Any, seen: tuple[int, ...] = ()) -> int:
@@ -72,9 +40,13 @@ def read_yaml(text: str) -> Any:
         >>> read_yaml("{language: no, since: 2026-11-21, rate: 1e-05}")
         {'language': 'no', 'since': '2026-11-21', 'rate': 1e-05}
     """
+    reader = YAML(typ="safe", pure=True)  # in C, deep nesting ends the process
+    reader.Constructor = _Constructor
     try:
-        content = yaml.load(text, _Loader)
+        content = reader.load(text)
         _size(content)
     except RecursionError as error:
         raise yaml.YAMLError("it is nested too deeply") from error
+    except (YAMLError, ValueError) as error:  # the second for an integer of thousands of digits, or of none
+        raise yaml.YAMLError(str(error).partition("\nTo suppress")[0].strip()) from error
     return content

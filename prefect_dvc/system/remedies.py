@@ -2,7 +2,6 @@
 
 import re
 import socket
-from collections.abc import Iterator
 
 from dvc.exceptions import DvcException
 
@@ -30,8 +29,7 @@ def one_line(error: BaseException) -> str:
         >>> one_line(FileNotFoundError("The specified bucket does not exist")).rpartition(": ")[0].partition(" on ")[0]
         'FileNotFoundError'
     """
-    text = f"{type(error).__name__} on {socket.gethostname()}: {' '.join(str(error).split())}"
-    return next((f"{text.rstrip('.')}. {match.expand(remedy)}" for match, remedy in _remedies(text)), text)
+    return _with_remedy(f"{type(error).__name__} on {socket.gethostname()}: {' '.join(str(error).split())}")
 
 
 def reasons(error: BaseException) -> str:
@@ -49,11 +47,11 @@ def reasons(error: BaseException) -> str:
         if text not in " ".join(found):
             found.append(f"{kind}{text}")
         cause = cause.__cause__
-    line = ": ".join(found)
-    return next((f"{line.rstrip('.')}. {match.expand(remedy)}" for match, remedy in _remedies(line)), line)
+    return _with_remedy(": ".join(found))
 
 
-def _remedies(text: str) -> Iterator[tuple[re.Match[str], str]]:
+def _with_remedy(line: str) -> str:
     for pattern, remedy in REMEDIES:
-        if found := re.search(pattern, text):
-            yield found, remedy
+        if found := re.search(pattern, line):
+            return f"{line.rstrip('.')}. {found.expand(remedy)}"
+    return line

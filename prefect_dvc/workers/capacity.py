@@ -17,18 +17,8 @@ from dataclasses import dataclass, field
 import yaml
 
 from prefect_dvc.execution.slots import main_memory, processors
-from prefect_dvc.settings.resources import (
-    CPUS,
-    GPU,
-    GPU_MEMORY,
-    MEMORY,
-    NeedsError,
-    Resources,
-    gigabytes,
-    labels,
-    read_resources,
-    written,
-)
+from prefect_dvc.settings import resources
+from prefect_dvc.settings.resources import CPUS, GPU, GPU_MEMORY, MEMORY, NeedsError, Resources
 from prefect_dvc.settings.yaml_reader import read_yaml
 
 GIVEN = "PREFECT_DVC_RESOURCES"  # the worker's setting
@@ -62,9 +52,9 @@ class Capacity:
     others: Mapping[str, int] = field(default_factory=dict)  # labels of the owner
 
     def __str__(self) -> str:
-        memories = ", ".join(map(gigabytes, self.cards))
+        memories = ", ".join(map(resources.gigabytes, self.cards))
         parts = [f"{GPU}: {len(self.cards)}", *[f"{GPU_MEMORY}: [{memories}]"] * any(self.cards)]
-        return ", ".join([*parts, written({CPUS: self.cpus, MEMORY: self.memory, **self.others})])
+        return ", ".join([*parts, resources.written({CPUS: self.cpus, MEMORY: self.memory, **self.others})])
 
     def lacks(self, wanted: Resources) -> bool:
         """Return whether it has less than a stage needs."""
@@ -110,9 +100,11 @@ def _capacity(content: dict[str, object]) -> Capacity:
     each = memories if isinstance(memories, list) else [memories] * number
     if len(each) != number:
         raise NeedsError(f"{GPU_MEMORY} is {memories!r}; give one for each of {number} cards")
-    cards = tuple(0 if size is None else read_resources({GPU: 1, GPU_MEMORY: size})[GPU_MEMORY] for size in each)
-    counts = read_resources({name: amount for name, amount in content.items() if amount != 0})
-    return Capacity(cards, counts.get(CPUS, 0), counts.get(MEMORY, 0), labels(counts))
+    cards = tuple(
+        0 if size is None else resources.read_resources({GPU: 1, GPU_MEMORY: size})[GPU_MEMORY] for size in each
+    )
+    counts = resources.read_resources({name: amount for name, amount in content.items() if amount != 0})
+    return Capacity(cards, counts.get(CPUS, 0), counts.get(MEMORY, 0), resources.labels(counts))
 
 
 def measured() -> Capacity:

@@ -15,7 +15,6 @@ The worker gives its result again and again until the remote takes it. If the wo
 once one is back: a stage that has run there is in its run-cache, and is only sent.
 """
 
-import argparse
 import contextlib
 import hashlib
 import json
@@ -26,7 +25,7 @@ import socket
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -75,12 +74,13 @@ class Steps:
     commands: Commands
     log: Log
 
-    def do(self, *arguments: str) -> str:
-        """Do a step; return its last line.
+    def do(self, step: str, directory: Path, remote: str | None = None, **options: Any) -> Any:
+        """Do a step in the repository `directory`; return its result.
 
         Raises HandoffError with its last lines, TransferError if another try may succeed.
         """
-        command = [sys.executable, "-m", "prefect_dvc.workers.handoff", *arguments]
+        given = json.dumps({"directory": str(directory), "remote": remote, "options": options})
+        command = [sys.executable, "-m", "prefect_dvc.workers.handoff", step, given]
         status, lines = self.commands.run(command, CODE, os.environ, lambda line: None)
         if status == -signal.SIGALRM:
             limit = seconds(STEP_SECONDS, HOUR)
@@ -90,18 +90,18 @@ class Steps:
         if status:
             message = "\n".join(lines)
             kind = HandoffError if status == REFUSED else TransferError
-            raise kind(f"Hand-off failed at '{arguments[0]}': {message}")
-        return lines[-1]
+            raise kind(f"Hand-off failed at '{step}': {message}")
+        return json.loads(lines[-1])
 
-    def insist(self, limit: float, problem: str, *arguments: str) -> str:
-        """Do a step, and if its transfer fails, again for `limit` seconds from then on; return its last line.
+    def insist(self, limit: float, problem: str, step: str, directory: Path, remote: str | None, **options: Any) -> Any:
+        """Do a step, and if its transfer fails, again for `limit` seconds from then on; return its result.
 
         Raises HandoffError, and StageError if the run is being stopped.
         """
         end, pause = None, 1.0
         while True:
             try:
-                return self.do(*arguments)
+                return self.do(step, directory, remote, **options)
             except TransferError as error:
                 end = end or time.monotonic() + limit
                 if time.monotonic() + pause > end:
@@ -135,10 +135,8 @@ def hand_off(run: Run, stage: Stage, log: Log) -> Outcome | None:
 
     why_not = obstacle(stage.needs.resources)
     remote = None if run.remote else str(run.cache)  # a clone on the same host can read that
-    where = [str(run.directory), *["--remote", remote or ""] * bool(remote), stage.name]
-    flags = [*["--force"] * run.force, *["--look"] * bool(why_not)]
-    steps = Steps(run.commands, log)
-    sent = json.loads(steps.insist(TRY_SECONDS, "the inputs are not sent yet", "send", *where, *flags))
+    steps, what = Steps(run.commands, log), {"name": stage.name, "look": bool(why_not), "force": run.force}
+    sent = steps.insist(TRY_SECONDS, "the inputs are not sent yet", "send", run.directory, remote, **what)
     if sent is None:
         return None
     if why_not:
@@ -148,8 +146,8 @@ def hand_off(run: Run, stage: Stage, log: Log) -> Outcome | None:
         limits: dict[str, Any] = {"resources": dict(stage.needs.resources), "timeout": stage.needs.timeout}
         request = StageRequest(stage=stage.name, ref=ref, code=code, remote=remote, force=run.force, **limits, **sent)
         entry, outcome = _ask(request, log, lambda: run.commands.closed)
-    fetching = ("fetch", *where, "--entry", entry)
-    steps.insist(seconds(GIVE_SECONDS, HOUR), "the result is not here yet", *fetching)
+    limit = seconds(GIVE_SECONDS, HOUR)
+    steps.insist(limit, "the result is not here yet", "fetch", run.directory, remote, entry=entry)
     return outcome
 
 
@@ -171,16 +169,8 @@ def _refuse_uncommitted(directory: Path) -> None:
     """Raise HandoffError if the policy wants committed code, and no branch has the run's commit."""
     if os.environ.get("PREFECT_DVC_UNCOMMITTED", "allow") == "allow":
         return
-    refs = git(
-        directory,
-        "for-each-ref",
-        "--format=%(refname)",
-        "--contains",
-        "HEAD",
-        "refs/heads",
-        "refs/remotes",
-        "refs/tags",
-    ).splitlines()
+    options = ["--format=%(refname)", "--contains", "HEAD", "refs/heads", "refs/remotes", "refs/tags"]
+    refs = git(directory, "for-each-ref", *options).splitlines()
     if all(ref.startswith(KEPT) for ref in refs):  # a kept run holds its own commit
         raise HandoffError(
             "The workspace has uncommitted changes, and PREFECT_DVC_UNCOMMITTED is not 'allow': commit them, or set it."
@@ -218,11 +208,10 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
 
 def accept(steps: Steps, directory: Path, request: StageRequest, remote: str | None) -> None:
     """Take the inputs of a request into the worktree `directory`, and compare the keys; raises HandoffError."""
-    where = [str(directory), *["--remote", remote or ""] * bool(remote), request.stage]
     file = directory / REQUEST
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(asdict(request)), encoding="utf-8")  # the system limits an argument to 128 KB
-    steps.insist(TRY_SECONDS, "the inputs are not here yet", "take", *where, "--request", str(file))
+    steps.insist(TRY_SECONDS, "the inputs are not here yet", "take", directory, remote, file=str(file))
 
 
 def deliver(steps: Steps, directory: Path, request: StageRequest, remote: str | None, limit: float) -> str:
@@ -230,9 +219,9 @@ def deliver(steps: Steps, directory: Path, request: StageRequest, remote: str | 
 
     Raises HandoffError; the result is then still in the worker's run-cache.
     """
-    where = [str(directory), *["--remote", remote or ""] * bool(remote)]
     try:
-        return steps.insist(limit, "the result is not delivered yet", "give", *where, request.stage)
+        problem = "the result is not delivered yet"
+        return str(steps.insist(limit, problem, "give", directory, remote, name=request.stage))
     except TransferError as error:
         raise HandoffError(
             f"{error}\nIt was tried for {limit:.0f} s ({GIVE_SECONDS}). The result is in the worker's run-cache: the "
@@ -271,8 +260,9 @@ def send(repo: Repo, name: str, *, look: bool, force: bool) -> dict[str, Any] | 
     return {"key": key, "inputs": parts(stage), "versions": versions(root), "revision": snapshot(root)}
 
 
-def take(repo: Repo, request: StageRequest) -> None:
-    """Pull the inputs of the stage. Raises HandoffError if the worker would not do the same work as the caller."""
+def take(repo: Repo, file: str) -> None:
+    """Pull the inputs of a request; raises HandoffError if the worker would do other work than the caller."""
+    request = read_request(json.loads(Path(file).read_text(encoding="utf-8")))
     if others := different(request.versions):
         raise HandoffError(
             f"The worker on {socket.gethostname()} has other versions: {'; '.join(others)}."
@@ -375,11 +365,8 @@ def parts(stage: DvcStage) -> dict[str, str]:
     inputs = {dep["path"]: str(dep.get("md5")) for dep in content.get("deps", [])}
     params = {f"{file}:{k}": repr(v) for file, values in content.get("params", {}).items() for k, v in values.items()}
     told = {"cmd": str(content["cmd"])} | inputs | params
-    return {name: part if len(part) <= LONGEST_PART else _digest(part) for name, part in told.items()}
-
-
-def _digest(part: str) -> str:
-    return hashlib.sha256(part.encode()).hexdigest()
+    long = {name: hashlib.sha256(part.encode()).hexdigest() for name, part in told.items() if len(part) > LONGEST_PART}
+    return told | long
 
 
 def _load(repo: Repo, name: str) -> DvcStage:
@@ -416,36 +403,17 @@ def _in_run_cache(stage: DvcStage) -> bool:
     return found is not None and bool(found.outs_cached())
 
 
-def _done(repo: Repo, options: argparse.Namespace) -> str:
-    """Do a step; return the line for the parent process."""
-    if options.step == "send":
-        return json.dumps(send(repo, options.stage, look=options.look, force=options.force))
-    if options.step == "take":
-        take(repo, read_request(json.loads(options.request.read_text(encoding="utf-8"))))
-        return "taken"
-    if options.step == "give":
-        return give(repo, options.stage)
-    fetch(repo, options.entry)
-    return "fetched"
+STEPS: dict[str, Callable[..., Any]] = {"send": send, "fetch": fetch, "take": take, "give": give}
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Do the step of a command line; print its result or its error, and return its status."""
-    parser = argparse.ArgumentParser(prog="python -m prefect_dvc.workers.handoff", description="A step of a hand-off.")
-    parser.add_argument("step", choices=("send", "fetch", "take", "give"))
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("stage")
-    parser.add_argument("--remote", help="address of a DVC remote (default: the default remote)")
-    parser.add_argument("--look", action="store_true")
-    parser.add_argument("--force", action="store_true")
-    parser.add_argument("--entry", default="")
-    parser.add_argument("--request", type=Path, help="of `take`, a file")
-    options = parser.parse_args(arguments)
+def run(step: str, given: str) -> int:
+    """Do a step of `Steps.do`; print its result or its error, and return its status."""
+    where = json.loads(given)
     with _causes() as causes:
         try:
             signal.setitimer(signal.ITIMER_REAL, seconds(STEP_SECONDS, HOUR))
-            with opened(options.directory, options.remote) as repo:
-                print(_done(repo, options))
+            with opened(Path(where["directory"]), where["remote"]) as repo:
+                print(json.dumps(STEPS[step](repo, **where["options"])))
         except TransferError as error:
             print(error, *map(one_line, causes[-1:]))
             return FAILED
@@ -477,4 +445,4 @@ def _causes() -> Iterator[list[BaseException]]:
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run(*sys.argv[1:]))

@@ -15,15 +15,7 @@ from uuid import UUID
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.filters import (
-    FlowRunFilter,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-    FlowRunFilterWorkQueueName,
-    LogFilter,
-    LogFilterFlowRunId,
-    LogFilterTimestamp,
-)
+from prefect.client.schemas.filters import FlowRunFilter, LogFilter
 from prefect.client.schemas.objects import FlowRun, State, StateType, WorkerStatus
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound, PrefectException
@@ -31,6 +23,7 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Cancelling, Crashed
 from prefect.types import DateTime
 
+from prefect_dvc.execution.commands import Log
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.settings.resources import Resources, written
 from prefect_dvc.workers.capacity import Capacity, CapacityError, read_capacity
@@ -48,8 +41,6 @@ OVERLAP = timedelta(seconds=5)  # log lines may arrive late
 PAGE = 200
 UNFINISHED = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING]
 NO_CAPACITY = "does not name its resources, so it was not started by `prefect-dvc worker`"
-
-Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -117,14 +108,11 @@ def obstacle(wanted: Resources) -> str | None:
 
 def _places(client: SyncPrefectClient) -> list[Place]:
     """List the online workers, each with its capacity; a worker's name is that of its queue and a process id."""
-    capacities = {queue.name: _capacity(queue.description) for queue in client.read_work_queues(POOL, limit=PAGE)}
+    told = {queue.name: queue.description for queue in client.read_work_queues(POOL, limit=PAGE)}
     workers = client.read_workers_for_work_pool(POOL, limit=PAGE, offset=0)
     online = [worker for worker in workers if worker.status is WorkerStatus.ONLINE]
-    queues = [worker.name.rpartition("-")[0] for worker in online]
-    return [
-        Place(queue, str(worker.last_heartbeat_time), capacities.get(queue))
-        for queue, worker in zip(queues, online, strict=True)
-    ]
+    queues = [(worker.name.rpartition("-")[0], str(worker.last_heartbeat_time)) for worker in online]
+    return [Place(queue, heartbeat, _capacity(told.get(queue))) for queue, heartbeat in queues]
 
 
 def _capacity(text: str | None) -> Capacity | None:
@@ -138,10 +126,8 @@ def _choose(client: SyncPrefectClient, wanted: Resources) -> str:
     able = {place.queue for place in _places(client) if place.capacity and not place.capacity.lacks(wanted)}
     if not able:
         raise HandoffError(obstacle(wanted) or "the only suitable worker has just gone offline.")
-    unfinished = FlowRunFilter(
-        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=UNFINISHED)),
-        work_queue_name=FlowRunFilterWorkQueueName(any_=sorted(able)),
-    )
+    queues = {"any_": sorted(able)}
+    unfinished = FlowRunFilter.model_validate({"state": {"type": {"any_": UNFINISHED}}, "work_queue_name": queues})
     load = Counter(run.work_queue_name for run in client.read_flow_runs(flow_run_filter=unfinished, limit=PAGE))
     return min(able, key=lambda queue: (load[queue], queue))
 
@@ -233,8 +219,8 @@ class Errand:
 
     def _tell(self) -> None:
         """Pass on the lines that the run has logged since the last call."""
-        since = LogFilterTimestamp(after_=self._last - OVERLAP) if self._last else None
-        lines = LogFilter(flow_run_id=LogFilterFlowRunId(any_=[self.id]), timestamp=since)
+        since = {"after_": self._last - OVERLAP} if self._last else None
+        lines = LogFilter.model_validate({"flow_run_id": {"any_": [self.id]}, "timestamp": since})
         offset = 0
         while page := self.client.read_logs(lines, limit=PAGE, offset=offset):
             for line in page:

@@ -10,8 +10,8 @@ nothing: each field must have its form, and code and data come only from remotes
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,6 @@ PROTOCOL = 5  # version of StageRequest and of the steps on both sides; raise it
 REFS = "refs/prefect-dvc/handoff"
 LISTED = "PREFECT_DVC_REMOTES"  # the worker's setting
 NAME = r"((\w[\w.-]*/)*dvc\.yaml:)?\w[\w -]*(@[\w.+=,/ -]+)?"  # of a stage, as `dvc repro` takes it
-FORMS = {
-    "stage": (NAME, "the name of a stage, such as student, seeds@1 or models/dvc.yaml:student"),
-    "key": (r"[0-9a-f]{64}", "64 hexadecimal digits"),
-    "revision": (r"[0-9a-f]{40}([0-9a-f]{24})?", "the full hash of a commit"),
-    "ref": (rf"{REFS}/[0-9a-f]{{32}}", f"{REFS}/ with 32 hexadecimal digits"),
-    "code": (r"[^\x00-\x1f]+", "the name or the address of a git remote"),
-    "remote": (r"[^\x00-\x1f]+", "the address of a DVC remote"),
-}
 
 
 class HandoffError(NotHandedOffError):
@@ -68,6 +60,37 @@ class StageRequest:
     timeout: float | None  # seconds that its command may take
 
 
+def _text(form: str) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and re.fullmatch(form, value) is not None
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(part, str) for pair in value.items() for part in pair)
+
+
+def _is_amounts(value: object) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and LABEL.fullmatch(name) and type(amount) is int and amount > 0
+        for name, amount in value.items()
+    )
+
+
+ADDRESS = _text(r"[^\x00-\x1f]+")
+FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {  # of each field of a request: the check, and its words
+    "stage": (_text(NAME), "the name of a stage, such as student, seeds@1 or models/dvc.yaml:student"),
+    "key": (_text(r"[0-9a-f]{64}"), "64 hexadecimal digits"),
+    "inputs": (_is_texts, "hashes by the names of inputs"),
+    "versions": (_is_texts, "versions by the names of packages"),
+    "revision": (_text(r"[0-9a-f]{40}([0-9a-f]{24})?"), "the full hash of a commit"),
+    "ref": (_text(rf"{REFS}/[0-9a-f]{{32}}"), f"{REFS}/ with 32 hexadecimal digits"),
+    "code": (ADDRESS, "the name or the address of a git remote"),
+    "remote": (lambda value: value is None or ADDRESS(value), "the address of a DVC remote"),
+    "force": (lambda value: isinstance(value, bool), "true or false"),
+    "resources": (_is_amounts, "whole numbers by name"),
+    "timeout": (lambda value: value is None or (type(value) in (int, float) and value > 0), "a number of seconds"),
+}
+
+
 def read_request(given: Mapping[str, Any]) -> StageRequest:
     """Check the form of each field of a request that came with a flow run.
 
@@ -85,40 +108,16 @@ def read_request(given: Mapping[str, Any]) -> StageRequest:
         Traceback (most recent call last):
         prefect_dvc.workers.request.HandoffError: The request lacks code, force, inputs, key, ref, remote, ...
     """
-    names = {field.name for field in fields(StageRequest)}
-    for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):
+    for word, different in (("lacks", set(FORMS) - set(given)), ("has the unknown", set(given) - set(FORMS))):
         if different:
             raise HandoffError(
                 f"The request {word} {', '.join(sorted(different))}; install the same version of prefect-dvc on "
                 "both sides."
             )
-    for name, (form, meaning) in FORMS.items():
-        value = given[name]
-        if not (name == "remote" and value is None) and not (isinstance(value, str) and re.fullmatch(form, value)):
-            raise HandoffError(f"The request's {name} is {value!r}; it must be {meaning}.")
-    if not isinstance(given["force"], bool):
-        raise HandoffError(f"The request's force is {given['force']!r}; it must be true or false.")
-    for name, meaning in (
-        ("inputs", "hashes by the names of inputs"),
-        ("versions", "versions by the names of packages"),
-    ):
-        pairs = given[name]
-        if not isinstance(pairs, Mapping) or not all(isinstance(part, str) for pair in pairs.items() for part in pair):
-            raise HandoffError(f"The request's {name} are {pairs!r}; they must be {meaning}.")
-    _check_limits(given)
+    for name, (fits, form) in FORMS.items():
+        if not fits(given[name]):
+            raise HandoffError(f"The request's {name} is {given[name]!r}; it must be {form}.")
     return StageRequest(**given)
-
-
-def _check_limits(given: Mapping[str, Any]) -> None:
-    """Raise HandoffError if the resources or the timeout of a request have another form."""
-    resources, timeout = given["resources"], given["timeout"]
-    if not isinstance(resources, Mapping) or not all(
-        isinstance(name, str) and LABEL.fullmatch(name) and type(amount) is int and amount > 0
-        for name, amount in resources.items()
-    ):
-        raise HandoffError(f"The request's resources are {resources!r}; they must be whole numbers by name.")
-    if timeout is not None and (type(timeout) not in (int, float) or not timeout > 0):
-        raise HandoffError(f"The request's timeout is {timeout!r}; it must be a number of seconds.")
 
 
 def code_remote(request: StageRequest, clone: Path) -> str:

@@ -153,8 +153,8 @@ def test_a_timeout(line: str, place: Path) -> None:
 def test_errors_of_the_block_stay_as_they_are(tmp_path: Path) -> None:
     """regression: every error while a run was open, of Prefect too, became a refusal of DVC in one line."""
     root = make_repository(tmp_path / "workspace", {"a": stage("a")})
-    options: dict[str, Any] = {"target": None, "force": False, "parallel": 1, "log": print, "overrides": {}}
+    options: dict[str, Any] = {"target": None, "force": False, "parallel": 1, "log": print}
     with pytest.raises(ZeroDivisionError), open_in_place(root, **options):
         raise ZeroDivisionError
-    with pytest.raises(ZeroDivisionError), open_run(root, profile=None, gpu="local", **options):
+    with pytest.raises(ZeroDivisionError), open_run(root, profile=None, gpu="local", overrides={}, **options):
         raise ZeroDivisionError

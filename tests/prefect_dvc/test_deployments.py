@@ -12,8 +12,9 @@ from prefect.exceptions import PrefectHTTPStatusError
 from prefect.flows import Flow, load_flow_from_entrypoint
 
 from prefect_dvc.gpu_stage import COMMAND
-from prefect_dvc.pipeline_flow import AS_IT_STANDS, EVERYTHING, pipeline
+from prefect_dvc.pipeline_flow import EVERYTHING, pipeline
 from prefect_dvc.server.database import SQLITE_RUNS
+from prefect_dvc.settings.parameters import AS_IT_STANDS
 
 from .handoff_server import Server
 

@@ -12,7 +12,6 @@ from prefect_dvc.execution.run import PipelineError
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.registry.comparison import Row, ToleranceError, check_gains, lacking_gain
 from prefect_dvc.registry.data_gate import Edition, problems, read_edition
-from prefect_dvc.registry.promotion import Channel
 from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, retrain_once
 from prefect_dvc.settings.flows_yaml import EditionFiles, SettingsError
 from prefect_dvc.settings.yaml_reader import read_yaml
@@ -114,7 +113,7 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
 def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """fault 39: a bad edition is refused before any training. What colleagues have pushed is fetched first."""
     clone, hub = origin
-    order = RetrainSettings(Channel("student"), source="origin", revision="main", snapshot=date(2026, 11, 21))
+    order = RetrainSettings(artifact="student", source="origin", revision="main", snapshot=date(2026, 11, 21))
 
     def retrain(**fields: Any) -> Verdict:
         return retrain_once(clone, replace(order, **fields), run_in_threads, print, "a test")
@@ -156,7 +155,7 @@ def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.Capture
 def test_a_gate_that_cannot_read(origin: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """It stays shut: no training, no promotion. regression: the run went on as if the stage had been up to date."""
     clone, hub = origin
-    order = RetrainSettings(Channel("student"), source="origin", revision="main", snapshot=date(2026, 11, 21))
+    order = RetrainSettings(artifact="student", source="origin", revision="main", snapshot=date(2026, 11, 21))
 
     def retrain() -> Verdict:
         return retrain_once(clone, order, run_in_threads, print, "a test")

@@ -129,7 +129,7 @@ def test_a_bucket_that_is_not_there(store: str, tmp_path: Path, monkeypatch: pyt
     done = pipeline(root, "--apply")
     assert "Ran: a, b" in done.stdout, done.stdout + done.stderr
     with pytest.raises(HandoffError) as raised:
-        Steps(Commands(), print).do("give", str(root), "a")
+        Steps(Commands(), print).do("give", root, name="a")
     (line,) = str(raised.value).splitlines()[-1:]
     assert "bucket does not exist" in line
     assert line.endswith("Create it, or correct the address: dvc remote modify NAME url ADDRESS")

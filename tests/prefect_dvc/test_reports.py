@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from prefect_dvc.server import reports
-from prefect_dvc.server.asgi import Message, Receive, Send
 from prefect_dvc.server.reports import COOKIE, LOGIN, PLACE, Reports
 from prefect_dvc.server.serve import Gate
 from prefect_dvc.system.remedies import one_line
@@ -22,7 +22,7 @@ AUTH = ("distillery", "x" * 43)
 PAGE = "<!doctype html><title>A report</title>"
 
 
-async def prefect(scope: Message, receive: Receive, send: Send) -> None:
+async def prefect(scope: Scope, receive: Receive, send: Send) -> None:
     """Stand for Prefect's application, which must not get these requests."""
     raise AssertionError(scope["path"])
 

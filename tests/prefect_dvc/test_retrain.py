@@ -25,7 +25,7 @@ from tests.waiting import FOREVER, LIMIT
 from .models import LEE, add_remote, change, make_models
 
 CHANNEL = Channel("student")
-ORDER = RetrainSettings(CHANNEL, snapshot=date(2026, 11, 21))
+ORDER = RetrainSettings(artifact="student", snapshot=date(2026, 11, 21))
 QUIET = {"DVC_NO_ANALYTICS": "1"}  # outside a repository, which could say so
 
 
@@ -106,7 +106,7 @@ def test_refused_before_and_after_the_run(models: Path) -> None:
     with pytest.raises(ToleranceError, match=r"'student/sick/\*' fits no metric of the promoted model"):
         retrain(models, replace(ORDER, tolerances={"student/sick/*": 0.1}))
     with pytest.raises(PromotionError, match=r"Branch 'main' is checked out"):
-        retrain(models, replace(ORDER, channel=Channel("student", branch="main")))
+        retrain(models, replace(ORDER, branch="main"))
     with pytest.raises(SettingsError, match=r"params.yaml has no 'crawl.snapshot', so the snapshot 2026-11-21 would"):
         retrain(models, replace(ORDER, snapshot_key="crawl.snapshot"))
     assert len(list((models / RUNS).glob("*.lock"))) == runs
@@ -124,12 +124,12 @@ def test_cached_throughout(models: Path) -> None:
     A default day that no parameter takes is left out.
     """
     told: list[str] = []
-    order = RetrainSettings(CHANNEL, day=date(2026, 11, 23), snapshot_key="crawl.snapshot", promote=False)
+    order = RetrainSettings(artifact="student", snapshot_key="crawl.snapshot", promote=False)
     assert retrain_once(models, order, run_in_threads, told.append, "a test").decision is Decision.GOOD
     assert told == ["params.yaml has no 'crawl.snapshot': the data stays as it is."]
     (run,) = git(models, "for-each-ref", "--format=%(refname:short)", "refs/tags/prefect-dvc/runs").split()
     git(models, "merge", "--quiet", run)
-    verdict = retrain(models, replace(ORDER, snapshot=None))
+    verdict = retrain(models, replace(ORDER, snapshot=None, snapshot_key="crawl.snapshot"))
     assert verdict.decision is Decision.CACHED
     assert "All stages were up to date, so there is no new model. To promote the existing model:" in verdict.reason
     assert registered(models, "student") == []

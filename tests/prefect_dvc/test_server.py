@@ -31,13 +31,12 @@ TELL = """
 from prefect import flow
 from prefect.events import emit_event
 from prefect_dvc.server.webhook import call_webhook
-from prefect_dvc.registry.promotion import Channel
 from prefect_dvc.retrain_flow import emit
 from prefect_dvc.retraining import Decision, RetrainSettings
 
 @flow
 def retrain():
-    emit(Decision.REFUSED, 'The "gate" says no.', RetrainSettings(Channel("student")))
+    emit(Decision.REFUSED, 'The "gate" says no.', RetrainSettings(artifact="student"))
 
 call_webhook("{url}")
 retrain()

@@ -171,7 +171,7 @@ def test_the_story(workspace: Path, newsroom: Newsroom, tmp_path: Path) -> None:
     texts, channel = stories(), Channel("words")
 
     def retrain(day: int) -> Verdict:
-        order = RetrainSettings(channel, snapshot=date(2026, 11, day))
+        order = RetrainSettings(artifact="words", snapshot=date(2026, 11, day))
         return retrain_once(workspace, order, run_in_threads, print, "a test")
 
     newsroom.publish(texts[:60], "day-1")

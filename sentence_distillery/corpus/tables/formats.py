@@ -311,8 +311,8 @@ def check_columns(path: Path, names: set[str], present: Sequence[str]) -> None:
     if missing:
         raise InputError(
             f"{path} has no column '{missing[0]}' (it has {_listed(present)}); name the right one by "
-            f"{option('text_column', params='`columns` in params.yaml')}. The first line of .csv and .tsv has to name the "
-            "columns."
+            f"{option('text_column', params='`columns` in params.yaml')}. The first line of .csv and .tsv has to name "
+            "the columns."
         )
 
 
