@@ -59,7 +59,7 @@ def _retrain(**given: Any) -> State[None]:
 
 def _parameters() -> Signature:
     """Return the fields of RetrainSettings as the parameters of the flow, of which Prefect makes the form."""
-    return Signature(
+    parameters = [
         Parameter(
             each.name,
             Parameter.KEYWORD_ONLY,
@@ -67,7 +67,8 @@ def _parameters() -> Signature:
             annotation=FORM.get(each.name, each.type),
         )
         for each in fields(RetrainSettings)
-    )
+    ]
+    return Signature(parameters)
 
 
 _retrain.__doc__ = RetrainSettings.__doc__

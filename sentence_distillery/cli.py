@@ -144,7 +144,7 @@ def evaluate(options: argparse.Namespace) -> None:
 
 
 def _check_evaluation(options: argparse.Namespace) -> None:
-    """Refuse an option that does not apply to what is scored."""
+    """Refuse an option that does not apply to the files."""
     if options.teacher and not options.texts:
         raise InputError(
             f"--teacher {options.teacher} needs --texts, the files of texts on which both encoders are compared."

@@ -1,4 +1,4 @@
-"""Read a user's file as lines of text, whatever its compression, its encoding and its line ends.
+"""Read a user's file as lines of text, of any compression, encoding and line ends.
 
     suffix .gz, .zst       unpacked while it is read
     byte order mark        UTF-8, UTF-16 or UTF-32; without a mark the file has to be UTF-8
@@ -79,7 +79,7 @@ def without_compression(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacked; raises InputError, naming the file, for whatever cannot be read."""
+    """Open a file for reading, unpacked; raises InputError, naming the file, if it cannot be read."""
     try:
         match COMPRESSED.get(path.suffix.lower()):
             case "gzip":

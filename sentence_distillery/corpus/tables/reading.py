@@ -50,7 +50,7 @@ READ_AS = {"lines": "text", "csv": "csv", "tsv": "tsv", "json": "jsonl", "parque
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read files; what is None is decided by each file.
+    """How to read files; an attribute that is None is decided by each file.
 
     Attributes:
         text_column: The column of the text, in files with columns; None is `text`.
