@@ -75,6 +75,10 @@ def _is_amounts(value: object) -> bool:
     )
 
 
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
 ADDRESS = _text(r"[^\x00-\x1f]+")
 FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {  # of each field of a request: the check, and its words
     "stage": (_text(NAME), "the name of a stage, such as student, seeds@1 or models/dvc.yaml:student"),
@@ -87,7 +91,7 @@ FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {  # of each field o
     "remote": (lambda value: value is None or ADDRESS(value), "the address of a DVC remote"),
     "force": (lambda value: isinstance(value, bool), "true or false"),
     "resources": (_is_amounts, "whole numbers by name"),
-    "timeout": (lambda value: value is None or (type(value) in (int, float) and value > 0), "a number of seconds"),
+    "timeout": (lambda value: value is None or _is_seconds(value), "a number of seconds"),
 }
 
 
