@@ -59,15 +59,10 @@ def _retrain(**given: Any) -> State[None]:
 
 def _parameters() -> Signature:
     """Return the fields of RetrainSettings as the parameters of the flow, of which Prefect makes the form."""
-    parameters = [
-        Parameter(
-            each.name,
-            Parameter.KEYWORD_ONLY,
-            default=getattr(HERE, each.name),
-            annotation=FORM.get(each.name, each.type),
-        )
-        for each in fields(RetrainSettings)
-    ]
+    parameters = []
+    for each in fields(RetrainSettings):
+        default, kind = getattr(HERE, each.name), FORM.get(each.name, each.type)
+        parameters.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
     return Signature(parameters)
 
 

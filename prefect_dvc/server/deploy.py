@@ -11,7 +11,6 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import httpx
 
@@ -83,18 +82,11 @@ def _checked() -> list[str]:
             if deployment.work_pool_name not in POOLS:
                 continue  # somebody else's
             name = f"{client.read_flow(deployment.flow_id).name}/{deployment.name}"
-            if (place := _directory(deployment.pull_steps)) != PLACE:
+            steps = (options for step in deployment.pull_steps or [] for options in step.values())
+            if (place := next(steps, {}).get("directory")) != PLACE:
                 raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; check {OWN}.")
             names.append(name)
     return sorted(names)
-
-
-def _directory(steps: list[dict[str, Any]] | None) -> object:
-    """Return the directory that the first pull step sets."""
-    for step in steps or []:
-        for options in step.values():
-            return options.get("directory")
-    return None
 
 
 def _address(given: str) -> str:

@@ -46,10 +46,6 @@ def settings(root: Path, port: int, key: str) -> dict[str, str]:
     } | RETRIES
 
 
-def prefect(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "prefect", *arguments]
-
-
 @contextmanager
 def started(command: list[str], clone: Path, log: Path) -> Iterator[None]:
     """Start a process that ends with the block, or when this one is killed; its output goes to the file `log`."""
@@ -132,7 +128,7 @@ def _run(root: Path, port: int, database: Database) -> None:
         )
         watch_heartbeats()
         deploy()
-        start("runs", prefect("worker", "start", "--pool", RUNS_POOL))
+        start("runs", [sys.executable, "-m", "prefect", "worker", "start", "--pool", RUNS_POOL])
         start("gpu", [sys.executable, "-m", "prefect_dvc.gpu_stage"], second_clone(root))
         print(
             f"Prefect is at {link(origin_of(port), key)} for you alone: the link has the key, which is kept in "

@@ -4,13 +4,14 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
 from prefect_dvc.settings.yaml_reader import read_yaml
 
 GRAPH, PARAMS = "dvc.yaml", "params.yaml"
+Kind = TypeVar("Kind", dict[str, Any], list[Any])
 SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".py")  # of files of parameters
 
 
@@ -31,7 +32,7 @@ def stage_names(root: Path) -> list[str]:
     """
     names = []
     for file in graph_files(root):
-        stages = _section(read_file(root / file), "stages")
+        stages = _part(read_file(root / file), "stages", dict)
         names += [str(name) if file == GRAPH else f"{file}:{name}" for name in stages]
     return names
 
@@ -56,20 +57,16 @@ def read_file(path: Path) -> Any:
 
 def _named(content: Any) -> Iterator[str]:
     """Yield the files that `vars` and `params` name, in a dvc.yaml and in its stages."""
-    for entry in [content, *_section(content, "stages").values()]:
+    for entry in [content, *_part(content, "stages", dict).values()]:
         body = entry.get("do", entry) if isinstance(entry, Mapping) else {}
-        for value in [*_list(body, "vars"), *_list(body, "params")]:
+        for value in [*_part(body, "vars", list), *_part(body, "params", list)]:
             if isinstance(value, Mapping):
                 yield from map(str, value)
             elif isinstance(value, str) and Path(value.partition(":")[0]).suffix in SUFFIXES:
                 yield value.partition(":")[0]
 
 
-def _section(content: Any, name: str) -> Mapping[str, Any]:
-    found = content.get(name) if isinstance(content, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def _list(body: Any, key: str) -> list[Any]:
-    found = body.get(key) if isinstance(body, Mapping) else None
-    return found if isinstance(found, list) else []
+def _part(content: Any, key: str, kind: type[Kind]) -> Kind:
+    """Return what is under a key, or an empty one if that is of another kind."""
+    found = content.get(key) if isinstance(content, Mapping) else None
+    return found if isinstance(found, kind) else kind()

@@ -140,7 +140,7 @@ def nested(params: Mapping[str, Any]) -> dict[str, Any]:
         >>> nested({"student": {"epochs": 3}})
         {'student': {'epochs': 3}, 'student.epochs': 3}
     """
-    found: dict[str, Any] = {}
+    found = dict[str, Any]()
     for key, value in params.items():
         below = nested(value) if isinstance(value, Mapping) else {}
         found |= {key: value, **{f"{key}.{each}": inner for each, inner in below.items()}}

@@ -76,7 +76,7 @@ def _is_amounts(value: object) -> bool:
 
 
 def _is_seconds(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value > 0)
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
 ADDRESS = _text(r"[^\x00-\x1f]+")
@@ -91,7 +91,7 @@ FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {  # of each field o
     "remote": (lambda value: value is None or ADDRESS(value), "the address of a DVC remote"),
     "force": (lambda value: isinstance(value, bool), "true or false"),
     "resources": (_is_amounts, "whole numbers by name"),
-    "timeout": (_is_seconds, "a number of seconds"),
+    "timeout": (lambda value: value is None or _is_seconds(value), "a number of seconds"),
 }
 
 
