@@ -109,6 +109,7 @@ def small() -> Path:
     directory = Path(tempfile.mkdtemp())
     words = sorted({word for text in TEXTS for word in re.findall("[a-z]+", text.lower())})
     table = np.random.default_rng(1).standard_normal((len(words) + 1, 6)).astype(np.float32)
+    table[0] = 0.0  # the unknown token
     StaticEncoder(static_tokenizer([UNKNOWN, *words]), table).save_pretrained(directory / "small")
     (directory / "lines.txt").write_text("\n".join(TEXTS), encoding="utf-8")
     return directory
