@@ -14,7 +14,7 @@ from w3lib.encoding import html_body_declared_encoding, html_to_unicode, http_co
 LOST_CHARACTERS = 1 / 200
 _NO_TEXT = re.compile(r"^(?:image|audio|video|font)/|^application/(?!xhtml|xml|rss|atom|(?:x-)?gzip|octet)")
 _GZIP_MAGIC = b"\x1f\x8b"
-# Codecs of Python that are no character sets; a page that names one is read as one that names nothing.
+# Python has these codecs too, which are not character sets; a page that names one is read as if it named none.
 _OF_PYTHON = {"base64", "bz2", "hex", "idna", "punycode", "quopri", "raw-unicode-escape", "rot-13", "undefined"}
 _OF_PYTHON |= {"unicode-escape", "uu", "zlib"}
 

@@ -443,7 +443,7 @@ def _means(metric: str, values: NDArray[Any] | None) -> dict[str, Draw]:
 
 
 def _names(result: type) -> tuple[str, ...]:
-    """Return the names of a protocol's figures; a field that is not compared has what they are made of."""
+    """Return the names of a protocol's figures; fields that are not compared hold their parts."""
     return tuple(field.name for field in fields(result) if field.compare)
 
 

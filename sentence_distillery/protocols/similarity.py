@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Figure, Unavailable
 
-FEWEST = 3  # pairs: of two the correlation is 1 or -1 whatever they are
+FEWEST = 3  # pairs: the correlation of any two is 1 or -1
 ALIKE = 1e-5  # cosines of equal vectors differ in their last bits
 
 
