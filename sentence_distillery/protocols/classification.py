@@ -25,6 +25,7 @@ EXPERIMENTS = 10
 SAMPLES = 8  # of each label
 SEED = 42
 ITERATIONS = 100
+FEW_TEXTS = "The number of unique classes is greater than 50%"  # a warning of scikit-learn: the labels may be numbers
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,10 @@ def _fitted(train: Labelled, rows: list[int], test: Labelled, seed: int) -> tupl
 
     expected, predicted = list(test.labels), predictions(train, rows, test.vectors, seed)
     right = np.array([one == other for one, other in zip(predicted, expected, strict=True)], dtype=np.float32)
-    f1 = float(f1_score(expected, predicted, average="macro"))
-    return float(accuracy_score(expected, predicted)), f1, right
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", FEW_TEXTS)
+        f1 = float(f1_score(expected, predicted, average="macro"))
+        return float(accuracy_score(expected, predicted)), f1, right
 
 
 def predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int = SEED) -> list[str]:
@@ -181,6 +184,7 @@ def predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int
 
     classifier = LogisticRegression(max_iter=ITERATIONS, random_state=seed)
     with warnings.catch_warnings(), threadpool_limits(1):  # threads cost more than such small problems take
+        warnings.filterwarnings("ignore", FEW_TEXTS)
         warnings.simplefilter("ignore", ConvergenceWarning)  # 100 iterations are the protocol
         classifier.fit(train.vectors[list(rows)], [train.labels[row] for row in rows])
         predicted: list[str] = classifier.predict(vectors).tolist()

@@ -8,6 +8,7 @@ scaled to mean 0 and variance 1 on the training documents.
 with the positive reviews, label 1, as the class to find.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure, Unavailable
+from sentence_distillery.protocols.classification import FEW_TEXTS
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -61,10 +63,12 @@ def classify(
 
     linear = SGDClassifier(random_state=seed)
     classifier = make_pipeline(StandardScaler(), linear) if isinstance(train, np.ndarray) else linear
-    predicted = classifier.fit(train, train_labels).predict(test)
-    figures = precision_recall_fscore_support(
-        test_labels, predicted, pos_label=POSITIVE, average="binary", zero_division=0.0
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", FEW_TEXTS)
+        predicted = classifier.fit(train, train_labels).predict(test)
+        figures = precision_recall_fscore_support(
+            test_labels, predicted, pos_label=POSITIVE, average="binary", zero_division=0.0
+        )
     return dict(zip(SENTIMENT_METRICS, map(float, figures), strict=False))
 
 
