@@ -11,6 +11,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -82,8 +83,8 @@ def _checked() -> list[str]:
             if deployment.work_pool_name not in POOLS:
                 continue  # somebody else's
             name = f"{client.read_flow(deployment.flow_id).name}/{deployment.name}"
-            steps = (options for step in deployment.pull_steps or [] for options in step.values())
-            if (place := next(steps, {}).get("directory")) != PLACE:
+            steps: list[dict[str, Any]] = [each for step in deployment.pull_steps or [] for each in step.values()]
+            if (place := steps[0].get("directory") if steps else None) != PLACE:
                 raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; check {OWN}.")
             names.append(name)
     return sorted(names)
