@@ -32,7 +32,6 @@ from prefect_dvc.workspace.inputs import copy
 from prefect_dvc.workspace.snapshot import commit_of_run, dvc_at_rest, snapshot
 
 SHOWN = 10  # files that an error names
-LISTED = ("ls-tree", "-r", "-z", "--format=%(objecttype) %(path)")  # a submodule is a `commit`, without its files
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,8 @@ def apply_run(root: Path, name: str) -> None:
         files = changed(root, before, after)
         _refuse_changed(root, name, files, before, after)
         with dvc_at_rest(root), Repo(str(root)) as repo:
-            in_git = {entry[5:] for entry in paths(git(root, *LISTED, END, after)) if entry.startswith("blob ")}
+            listed = git(root, "ls-tree", "-r", "-z", "--format=%(objecttype) %(path)", END, after)
+            in_git = {entry[5:] for entry in paths(listed) if entry.startswith("blob ")}  # not of a submodule
             wanted = {path: out for path, out in outputs.items() if out.cached or not _within(path, in_git)}
             changes = [_change(repo, root / RUNS / name, path, out) for path, out in wanted.items()]
             _refuse_lost(name, changes)
