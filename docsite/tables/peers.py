@@ -40,11 +40,52 @@ KINDS = (
 )
 
 
+SHORT = (
+    "**released**",
+    "**released-search**",
+    "WordLlama",
+    "potion",
+    "static-similarity",
+    "TF-IDF",
+    "BM25",
+    "all-MiniLM",
+)
+HEAD = ["encoder", "MB", "STS-B", "SICK-R", "SciFact", "sentences/s"]
+
+
 def comparison() -> list[str]:
-    """Our encoders, their peers, the teacher and a word search on public sets."""
+    """Our two encoders, some peers, word searches and the teacher on public sets."""
+    rows = [row for row in _rows(run("suite/suite")) if row[0].startswith(SHORT)]
+    return [
+        *grid(HEAD, rows),
+        "",
+        "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: nDCG@10 × "
+        "100 among 5,183 abstracts. In brackets: the 95 % interval of Spearman and of nDCG@10. † Published by others. "
+        "A dash: no such figure. "
+        "[More encoders, and how they were measured](docs/reference/results.md#compared-with-other-encoders).",
+    ]
+
+
+def all_compared() -> list[str]:
+    """Our encoders in all sizes, their peers, word searches and the teacher on the same sets."""
     peers = run("suite/suite")
     place = ", ".join(peers.about.split("; ")[2:4])  # its date and its machine
-    head = ["encoder", "MB", "STS-B", "SICK-R", "SciFact", "sentences/s"]
+    return [
+        *grid(HEAD, _rows(peers)),
+        "",
+        "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: "
+        "nDCG@10 × 100 among 5,183 abstracts. † Published by others, with their source in `reports/published.csv`. "
+        f"The rest is measured by `python -m benchmarks.suite FROM` ({place}), or by `make pareto` (student, GloVe, "
+        "teacher, speed; two cores). "
+        "A dash means that this project has no such figure.",
+        "",
+        "In brackets is the 95 % interval of Spearman and of nDCG@10. It comes from 2,000 draws of the test pairs or "
+        "queries if `benchmarks.suite` measured the encoder, and otherwise from the number of pairs (Bonett and Wright "
+        "2000). Published figures of SciFact have no interval, since their queries' figures are not published.",
+    ]
+
+
+def _rows(peers: Run) -> list[list[str]]:
     search = size("released-search")
     own = [
         _measured("**released**, 256 dimensions", peers, "released", size("released")),
@@ -62,26 +103,13 @@ def comparison() -> list[str]:
         _published("static-retrieval-mrl-en-v1"),
         _published("static-similarity-mrl-multilingual-v1"),
         sized("GloVe, mean of 50 dimensions", size("GloVe")),
+        ["TF-IDF", NONE, *(_pair(peers, "TF-IDF", dataset) for dataset in TEST_PAIRS), _search(peers, "TF-IDF"), NONE],
         ["BM25, a word search", NONE, NONE, NONE, _search(peers, "BM25"), NONE],
         sized(
             "all-MiniLM-L6-v2, the teacher", size("teacher"), peers.value("teacher", "scifact", "search", "ndcg_at_10")
         ),
     ]
-    return [
-        *grid(head, own + others),
-        "",
-        "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: "
-        "nDCG@10 × 100 among 5,183 abstracts. † Published by others, with their source in "
-        "[reports/published.csv](reports/published.csv). "
-        f"The rest is measured by `python -m benchmarks.suite FROM` ({place}), or by `make pareto` (student, GloVe, "
-        "teacher, speed; two cores). "
-        "A dash means that this project has no such figure.",
-        "",
-        "In brackets is the 95 % interval of Spearman and of nDCG@10. It comes from 2,000 draws of the test pairs or "
-        "queries if `benchmarks.suite` measured the encoder, and otherwise from the number of pairs (Bonett and Wright "
-        "2000). Published figures of SciFact have no interval, since their queries' figures are not published. "
-        "[The results](docs/reference/results.md) have more sets.",
-    ]
+    return own + others
 
 
 def intervals() -> list[str]:
@@ -157,6 +185,7 @@ def _hundred(text: str | None) -> float | None:
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "comparison": comparison,
+    "comparison of all": all_compared,
     "suite": suite,
     "intervals": intervals,
     "further": further,
