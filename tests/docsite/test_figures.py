@@ -22,7 +22,7 @@ def test_the_pages_and_the_chart_show_the_kept_figures() -> None:
 def test_a_page_that_differs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert with_figures(text) == text
-    other = text.replace("| GloVe", "| GIoVe")
+    other = text.replace("| WordLlama", "| WordIlama")
     assert other != text
     assert with_figures(other) == text
     monkeypatch.setattr("sys.argv", ["figures", "--check"])
@@ -42,7 +42,7 @@ def test_marks_ask_for_a_table_and_for_a_figure() -> None:
 
 
 def test_an_unknown_mark_is_refused() -> None:
-    with pytest.raises(InputError, match="figures 'medcal'; known ones are comparison, suite"):
+    with pytest.raises(InputError, match="figures 'medcal'; known ones are comparison, comparison of all"):
         with_figures("<!-- figures: medcal -->\n<!-- end of figures -->")
 
 
