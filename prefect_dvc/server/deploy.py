@@ -82,8 +82,8 @@ def _checked() -> list[str]:
             if deployment.work_pool_name not in POOLS:
                 continue  # somebody else's
             name = f"{client.read_flow(deployment.flow_id).name}/{deployment.name}"
-            steps = (options for step in deployment.pull_steps or [] for options in step.values())
-            if (place := next(steps, {}).get("directory")) != PLACE:
+            places = (step.get("directory") for steps in deployment.pull_steps or [] for step in steps.values())
+            if (place := next(places, None)) != PLACE:
                 raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; check {OWN}.")
             names.append(name)
     return sorted(names)
