@@ -75,7 +75,9 @@ class Version:
     name: str  # v0.0.1
     commit: str
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """Return its name and its commit, for messages: v0.0.1 (3fa2c41)."""
         return f"{self.name} ({self.commit[:7]})"
 
 
@@ -132,7 +134,7 @@ def read_figures(root: Path, version: Version) -> Figures:
         metrics = git(root, "show", END, f"{version.commit}:{registry.metrics}")
     except WorkspaceError as error:
         raise PromotionError(
-            f"{version} has no {registry.metrics} to compare with; assign a version that has it."
+            f"{version.title} has no {registry.metrics} to compare with; assign a version that has it."
         ) from error
     benchmarks = read_data(root, version, registry.benchmarks) if registry.benchmarks else None
     has_draws = registry.draws and outputs(root, version.commit).at(registry.draws)  # older versions may have none
@@ -146,8 +148,8 @@ def read_data(root: Path, version: Version, path: str, remedy: str = "assign a v
         return str(dvc.api.read(path, repo=str(root), rev=version.commit))
     except (DvcException, OSError) as error:
         raise PromotionError(
-            f"{path} of {version} is neither in DVC's cache nor in a remote, so there is nothing to compare with: "
-            f"{error}. Fetch it with `dvc fetch` at that commit, or {remedy}."
+            f"{path} of {version.title} is neither in DVC's cache nor in a remote, so there is nothing to compare "
+            f"with: {error}. Fetch it with `dvc fetch` at that commit, or {remedy}."
         ) from error
 
 

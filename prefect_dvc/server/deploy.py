@@ -11,7 +11,6 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import httpx
 
@@ -83,8 +82,8 @@ def _checked() -> list[str]:
             if deployment.work_pool_name not in POOLS:
                 continue  # somebody else's
             name = f"{client.read_flow(deployment.flow_id).name}/{deployment.name}"
-            steps: list[dict[str, Any]] = [each for step in deployment.pull_steps or [] for each in step.values()]
-            if (place := steps[0].get("directory") if steps else None) != PLACE:
+            places = (step.get("directory") for steps in deployment.pull_steps or [] for step in steps.values())
+            if (place := next(places, None)) != PLACE:
                 raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; check {OWN}.")
             names.append(name)
     return sorted(names)

@@ -67,6 +67,6 @@ def _named(content: Any) -> Iterator[str]:
 
 
 def _part(content: Any, key: str, kind: type[Kind]) -> Kind:
-    """Return the value of a key, or an empty one if it is of another kind."""
+    """Return the value of a key, or an empty one if that is of another kind."""
     found = content.get(key) if isinstance(content, Mapping) else None
     return found if isinstance(found, kind) else kind()
