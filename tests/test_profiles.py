@@ -244,7 +244,7 @@ def test_texts_that_are_there_are_not_copied(tiny: Path) -> None:
         ({"name": "My Texts"}, "'My Texts' is not a name; use small letters"),
         ({"name": "best"}, "conf/profile/best.yaml exists and differs"),
         ({"texts": "nowhere"}, "nowhere does not exist; give a file or a directory"),
-        ({"texts": "teacher/tokenizer.json"}, "tokenizer.json has no file of a known format; use .txt, .md"),
+        ({"texts": "teacher/tokenizer.json"}, "tokenizer.json, line 1 is not JSON"),
         ({"teacher": "nowhere/model"}, "nowhere/model"),
     ],
 )

@@ -3,9 +3,17 @@
     student(S) = sum_{w in S} x_w / || sum_{w in S} x_w ||
     loss       = (1 - cos(student(S), teacher(S))) + relational_weight * KL(teacher's neighbours || student's)
 
-The teacher's embeddings are first projected on their leading principal directions, which sets the student's dimension
-and keeps most of the cosines. Training starts from the vectors of distillation/start.py. Token weights need no separate
-parameter: the length of x_w is the weight of w.
+The teacher's embeddings are first brought to unit length, and centred if they are all alike:
+
+    t -> t / |t|                                where m, the mean of t / |t| over the sentences, is short
+    t -> (t / |t| - m) / |t / |t| - m|          where |m|^2 is above ALIKE
+
+A cosine does not change with the length of a vector, but Adam's steps have a length of their own: without the first
+step a teacher of long vectors gives another student than the same teacher with short ones. |m|^2 is the mean cosine of
+two sentences. Teachers that are trained at a low temperature have cosines between 0.7 and 1, and a student would spend
+its dimensions on the part that all texts share. The embeddings are then projected on their leading principal
+directions, which sets the student's dimension and keeps most of the cosines. Training starts from the vectors of
+distillation/start.py. Token weights need no separate parameter: the length of x_w is the weight of w.
 """
 
 from collections.abc import Iterator
@@ -16,10 +24,60 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentence_distillery.io.ragged import Floats, TokenIds
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.training.losses import distillation_loss
 
 ROWS = 20_000  # soft labels turned to float32 at a time
+ALIKE = 0.5  # mean cosine of two sentences from which on embeddings are centred
+EQUAL = 1 - 1e-4  # mean cosine from which on they say nothing, in float16
+
+
+@dataclass(frozen=True, eq=False)
+class Normalizer:
+    """Brings embeddings to unit length.
+
+    Attributes:
+        mean_cosine: Of two sentences, in [0, 1].
+        centre: (dimension,) float32, subtracted from each embedding of unit length; None if nothing is.
+
+    Example:
+        >>> embeddings = np.array([[30, 1], [30, -1], [30, 2]], np.float16)
+        >>> normalizer = Normalizer.of(embeddings)
+        >>> round(normalizer.mean_cosine, 3), normalizer(embeddings)[:, 1].round().tolist()
+        (0.998, [1.0, -1.0, 1.0])
+    """
+
+    mean_cosine: float
+    centre: Floats | None
+
+    @classmethod
+    def of(cls, embeddings: NDArray[np.float16]) -> "Normalizer":
+        """Measure the embeddings of sentences, (sentences, dimension), of any length above 0.
+
+        Raises InputError if they all point in one direction.
+        """
+        mean = np.zeros(embeddings.shape[1])
+        for rows in _slices(len(embeddings)):
+            mean += unit_rows(embeddings[rows].astype(np.float32)).sum(axis=0, dtype=np.float64)
+        mean /= max(len(embeddings), 1)
+        mean_cosine = float(mean @ mean)
+        if mean_cosine > EQUAL:
+            raise InputError(
+                f"The teacher's vectors of all {len(embeddings):,} sentences are the same, so there is nothing to "
+                "learn from them; check the teacher."
+            )
+        return cls(mean_cosine, mean.astype(np.float32) if mean_cosine > ALIKE else None)
+
+    def __call__(self, embeddings: NDArray[np.float16]) -> NDArray[np.float16]:
+        """Return (any, dimension) embeddings at unit length; zero rows stay zero."""
+        result = np.empty_like(embeddings)
+        for rows in _slices(len(embeddings)):
+            unit = unit_rows(embeddings[rows].astype(np.float32))
+            if self.centre is not None:
+                unit = unit_rows((unit - self.centre) * unit.any(axis=1, keepdims=True))
+            result[rows] = unit
+        return result
 
 
 def principal_directions(targets: NDArray[np.float16], dimension: int) -> Floats:

@@ -16,7 +16,6 @@ from torch import nn
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.corpus.text import STOP_WORDS
-from sentence_distillery.distillation.normalizer import Normalizer
 from sentence_distillery.distillation.options import PaperStudentOptions, Student
 from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
 from sentence_distillery.distillation.passages import READ
@@ -37,7 +36,13 @@ from sentence_distillery.distillation.start import (
     started_from,
     with_estimates,
 )
-from sentence_distillery.distillation.static_student import StaticLoss, StaticStudent, principal_directions, project
+from sentence_distillery.distillation.static_student import (
+    Normalizer,
+    StaticLoss,
+    StaticStudent,
+    principal_directions,
+    project,
+)
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, atomic_file, read_json, read_table, table_parts

@@ -29,7 +29,7 @@ import numpy as np
 from sentence_distillery.encoders.options import FunctionTeacher, TeacherError
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
-from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.ragged import Floats, of_any_length, unit_rows
 
 CHUNK = 512  # texts that a function gets at a time
 PROBE = "A storm closed the port."  # what a teacher embeds first, to know its dimension
@@ -120,13 +120,13 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
         )
     fingerprint = hashlib.sha256(f"{called} {sha256} {version} {dimension}".encode()).hexdigest()
 
-    def unit(texts: list[str]) -> Floats:
+    def embed_unit(texts: list[str]) -> Floats:
         vectors = embed(texts)
         if vectors.shape[1] != dimension:
             raise InputError(f"{called} returns vectors of {dimension} and of {vectors.shape[1]} numbers.")
-        return unit_rows(vectors).astype(np.float32)
+        return of_any_length(vectors)
 
-    return FunctionEncoder(called, sha256, fingerprint, dimension, unit, version)
+    return FunctionEncoder(called, sha256, fingerprint, dimension, embed_unit, version)
 
 
 def _source_hash(function: Callable[..., object], version: str | None, name: str) -> str:

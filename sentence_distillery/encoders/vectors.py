@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sentence_distillery.encoders.options import TeacherError, VectorTeacher
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
-from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.ragged import Floats, of_any_length
 
 COLUMNS = ("text", "vector")
 BATCH = 10_000  # rows of the file in memory, next to those that are kept
@@ -179,4 +179,4 @@ def _array(column: pa.Array, texts: list[str], place: str) -> NDArray[np.float16
     finite = np.isfinite(values).all(axis=1)
     if not finite.all():
         raise InputError(f"{shown(int(finite.argmin()))} has a number that is not finite.")
-    return unit_rows(values.astype(np.float64)).astype(np.float16)
+    return of_any_length(values).astype(np.float16)

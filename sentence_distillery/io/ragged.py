@@ -151,3 +151,11 @@ def _scaled(rows: Floats) -> Floats:
     rows[~np.isfinite(largest)] = np.nan
     norms = np.sqrt(np.einsum("nd,nd->n", rows, rows))
     return np.asarray(np.divide(rows, norms[:, None], out=rows, where=norms[:, None] > 0))
+
+
+def of_any_length(vectors: NDArray[Any]) -> Floats:
+    """Scale rows of any precision to length 1, from the numbers that float32 has for them, if it has any."""
+    largest = np.abs(vectors).max(axis=1, initial=0)
+    if ((largest == 0) | ((largest > 1e-30) & (largest < 1e30))).all():
+        vectors = vectors.astype(np.float32)
+    return unit_rows(vectors.astype(np.float64)).astype(np.float32)

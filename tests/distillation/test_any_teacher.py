@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import sentence_distillery as sd
 from sentence_distillery.distillation.distill import distill
-from sentence_distillery.distillation.normalizer import ALIKE, Normalizer
+from sentence_distillery.distillation.static_student import ALIKE, Normalizer
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.functions import CHUNK
 from sentence_distillery.io.artifacts import InputError

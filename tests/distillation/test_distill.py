@@ -142,7 +142,7 @@ def test_held_out_texts(tiny: Path) -> None:
     ("options", "problem"),
     [
         ({}, r"held_out = 0\.2 needs a working_directory, which keeps these texts; name one\."),
-        ({"working_directory": "kept", "clean": False}, "held_out needs clean=True: cleaning removes repeated texts"),
+        ({"working_directory": "kept", "clean": False}, "held_out needs cleaning, which removes repeated texts"),
     ],
 )
 def test_held_out_texts_that_cannot_be(options: dict[str, Any], problem: str, tiny: Path) -> None:
@@ -321,7 +321,7 @@ def test_sentences_that_cannot_be_written(tiny: Path, monkeypatch: pytest.Monkey
 
 def test_a_file_of_another_kind(tiny: Path) -> None:
     Path("texts.pdf").write_bytes(b"%PDF")
-    with pytest.raises(InputError, match=r"texts\.pdf has no file of a known format; use \.txt, \.md, \.jsonl"):
+    with pytest.raises(InputError, match=r"texts\.pdf is not text but a PDF document; save its text"):
         distill(Path("texts.pdf"), tiny, **SMALL)
 
 
@@ -338,7 +338,7 @@ def test_a_file_of_another_kind(tiny: Path) -> None:
             AbsentModelError,
             r"\./no-such-directory is not a directory; put the model",
         ),
-        ("some/model", TeacherError, r"some/model is not a directory here.* give the revision"),
+        ("some/model", TeacherError, r"some/model is not a directory here.* give revision, a commit"),
         ("", InputError, "teacher is empty; name one"),
         (None, TypeError, r"teacher is None \(NoneType\); give \"package:<name>\", a directory"),
         (7, TypeError, r"teacher is 7 \(int\)"),

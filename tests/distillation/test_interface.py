@@ -75,8 +75,7 @@ def test_examples_in_docstrings(name: str) -> None:
 
 def test_every_public_method_has_an_example() -> None:
     for name in dir(StaticEncoder):
-        member = getattr(StaticEncoder, name)
-        if callable(member) and not name.startswith("_"):
+        if not name.startswith("_") and callable(member := getattr(StaticEncoder, name)):
             assert re.search(r">>> ", member.__doc__ or ""), name
 
 

@@ -79,10 +79,6 @@ MISTAKES = {
         ways=dict.fromkeys(("command", "profile"), r"it has body\); name the right one by --text-column\."),
         content=b"body\nThe storm closed the port.\n",
     ),
-    "separator": Mistake(
-        r"texts\.csv has no column 'text' \(it has text;rating\)",
-        content=b"text;rating\nThe storm closed the port.;1\n",
-    ),
     "path": Mistake(
         r"nowhere\.csv does not exist; give a file or a directory",
         texts="nowhere.csv",

@@ -79,11 +79,11 @@ def test_every_kind_of_texts(student: StaticEncoder, tiny: Path) -> None:
     Path("rows.jsonl").write_text("\n".join(json.dumps({"body": text}) for text in TEXTS), encoding="utf-8")
     write_table(Path("rows.parquet"), pa.table({"text": TEXTS}))
     expected = sd.evaluate_on_texts(student, TEXTS, tiny, maximum_length=32)
-    given: list[tuple[Any, str]] = [
-        ("lines.txt", "text"),
+    given: list[tuple[Any, str | None]] = [
+        ("lines.txt", None),
         ([Path("rows.jsonl")], "body"),
         (Path("rows.parquet"), "text"),
-        ((text for text in TEXTS), "text"),
+        ((text for text in TEXTS), None),
     ]
     for texts, column in given:
         assert sd.evaluate_on_texts(student, texts, tiny, maximum_length=32, text_column=column) == expected
@@ -132,7 +132,7 @@ def test_the_command(student: StaticEncoder, tiny: Path, capsys: pytest.CaptureF
     [
         (["--texts", "texts.txt"], "--texts needs --teacher, the encoder whose nearest neighbours count as correct."),
         (["--teacher", "x"], "--teacher x needs --texts, the files of texts on which both encoders are compared."),
-        ([], "nothing to score: give --texts and --teacher, a CSV file of pairs, or --sets with --benchmarks."),
+        ([], "nothing to score: give --texts and --teacher, a file of pairs, or --sets with --benchmarks."),
     ],
 )
 def test_a_command_that_lacks_something(arguments: list[str], problem: str) -> None:

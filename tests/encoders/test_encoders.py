@@ -218,7 +218,7 @@ def test_a_missing_directory(reference: str) -> None:
 
 
 def test_a_hub_id_without_a_revision() -> None:
-    with pytest.raises(InputError, match=r"a/b is not a directory here.* give the revision, a commit of the hub"):
+    with pytest.raises(InputError, match=r"a/b is not a directory here.* give revision, a commit of the hub"):
         find_model("a/b", None)
 
 

@@ -83,4 +83,4 @@ def test_every_answer_has_the_safe_headers(server: Server) -> None:
 def test_questions_out_of_their_range(server: Server, place: str) -> None:
     answer = httpx.get(server.address + place)
     assert answer.status_code == 400
-    assert answer.json()["error"]["param"] in ("q", "index")
+    assert answer.json()["error"]["param"] in ("q", "index", "column")
