@@ -155,7 +155,7 @@ def _scaled(rows: Floats) -> Floats:
 
 def of_any_length(vectors: NDArray[Any]) -> Floats:
     """Scale rows of any precision to length 1, from the numbers that float32 has for them, if it has any."""
-    largest = np.abs(vectors).max(axis=1, initial=0)
+    largest = np.abs(vectors).max(axis=1, initial=0).astype(np.float64)
     if ((largest == 0) | ((largest > 1e-30) & (largest < 1e30))).all():
         vectors = vectors.astype(np.float32)
     return unit_rows(vectors.astype(np.float64)).astype(np.float32)

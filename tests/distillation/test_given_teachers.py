@@ -133,7 +133,9 @@ def test_a_few_texts_without_a_vector(here: Path, caplog: pytest.LogCaptureFixtu
 def test_too_many_texts_without_a_vector(here: Path) -> None:
     """Such as if the vectors are of whole texts, and the sentences are asked for."""
     path = write_vectors(TEXTS)
-    problem = r"of \d+ sentences have no vector in vectors\.parquet, such as .*at most 10% may lack one\. texts_to_embed lists"
+    problem = (
+        r"of \d+ sentences have no vector in vectors\.parquet, such as .*at most 10% may lack one\. texts_to_embed"
+    )
     with pytest.raises(InputError, match=problem):
         distill(TEXTS, path, **SMALL)
     assert distill(TEXTS, path, clean=False, **SMALL | {"epochs": 1}).dimension == 6

@@ -19,6 +19,9 @@ class Hub:
     asked: list[str] = field(default_factory=list)
 
 
+COMMIT = 40  # digits of one; a branch has the first commit of its repository
+
+
 def digest(content: bytes) -> str:
     """Return what the hub identifies a file by."""
     return hashlib.sha1(content).hexdigest()
@@ -70,11 +73,13 @@ def serving(repositories: Mapping[tuple[str, str], Path], uploads: Path | None =
             path = self.path.partition("?")[0]
             hub.asked.append(path)
             for (repository, revision), directory in repositories.items():
+                commits = [other for name, other in repositories if name == repository and len(other) == COMMIT]
+                commit = revision if len(revision) == COMMIT or not commits else commits[0]
                 files = f"/{repository}/resolve/{revision}/"
                 if path == f"/api/models/{repository}/revision/{revision}":
                     names = [{"rfilename": each.name} for each in sorted(directory.iterdir())]
-                    about = {"id": repository, "modelId": repository, "sha": revision, "siblings": names}
-                    return self.send(json.dumps(about).encode(), revision, with_body)
+                    about = {"id": repository, "modelId": repository, "sha": commit, "siblings": names}
+                    return self.send(json.dumps(about).encode(), commit, with_body)
                 if path == f"/api/models/{repository}/tree/{revision}":
                     tree = [
                         {
@@ -85,9 +90,9 @@ def serving(repositories: Mapping[tuple[str, str], Path], uploads: Path | None =
                         }
                         for each in sorted(directory.iterdir())
                     ]
-                    return self.send(json.dumps(tree).encode(), revision, with_body)
+                    return self.send(json.dumps(tree).encode(), commit, with_body)
                 if path.startswith(files) and (file := directory / path.removeprefix(files)).is_file():
-                    return self.send(file.read_bytes(), revision, with_body)
+                    return self.send(file.read_bytes(), commit, with_body)
             self.send_error(404)
             return None
 
