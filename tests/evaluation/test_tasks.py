@@ -132,7 +132,7 @@ def test_the_command_line(data: BenchmarkData, capsys: pytest.CaptureFixture[str
         "twitter_url\tcosine accuracy\t1.0000\tn = 3",
         "twitter_url\tcosine f1\t1.0000\tn = 3",
     ]
-    with pytest.raises(SystemExit, match="nothing to score: give --texts and --teacher, a CSV file"):
+    with pytest.raises(SystemExit, match="nothing to score: give --texts and --teacher, a file of pairs"):
         main(["evaluate"])
     with pytest.raises(SystemExit, match="Task 'wikiqa' is a name: give --benchmarks"):
         main(["evaluate", "--sets", "wikiqa"])
