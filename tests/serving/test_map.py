@@ -18,7 +18,7 @@ def groups(count: int, size: int, seed: int = 0) -> Floats:
 
 
 def test_few_texts_by_hand() -> None:
-    """Three unit vectors in two dimensions: their distances stay, the widest direction first; a zero vector has no place."""
+    """Three unit vectors in two dimensions: distances stay, the widest direction first; a zero vector has no place."""
     half = np.sqrt(0.5)
     found = draw(np.array([[0, 1], [1, 0], [half, half], [0, 0]], np.float32))
     assert (found.method, found.drawn.tolist(), found.kept) == ("PCA", [0, 1, 2], None)
