@@ -228,10 +228,16 @@ def _of_directory(seen: Seen, run: Path) -> list[str]:
     """What is wrong in the run's own directory: the outputs of its stages, and dvc.lock."""
     places = [out for name, out in seen.case.outs().items() if name in seen.names] + ["dvc.lock", "sub/dvc.lock"]
     reference, there = (
-        {path: entry for path, entry in _files(tree(root), set()).items() if _within(path, places)}
+        {path: _followed(entry) for path, entry in _files(tree(root), set()).items() if _within(path, places)}
         for root in (seen.reference, run)
     )
     return changes("the run's own directory", reference, there)
+
+
+def _followed(entry: tuple[str, bytes]) -> tuple[str, bytes]:
+    """A link to DVC's cache is the file: data that was there before `cache.type` was set is no link."""
+    linked = entry[0] == "link" and b".dvc/cache/" in entry[1]
+    return ("file", Path(os.fsdecode(entry[1])).read_bytes()) if linked else entry
 
 
 def _within(path: str, places: Iterable[str]) -> bool:
