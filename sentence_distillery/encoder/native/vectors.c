@@ -1,0 +1,185 @@
+/* Token ids to a vector: sums of rows, the lexical channel, and the length.
+
+   Rows of int8 are summed in 16 bits, EXACT_TOKENS at a time, and the parts of a longer text in 64: exact. Rows of
+   floats are added one after the other in float32. Prefetching hides the way to memory, for the rows of a text are
+   known before the first is summed. */
+
+#include "core.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORTEST 1e-18f /* length of a vector whose squares float32 has in full */
+
+static size_t size_of(int type)
+{
+    return type == TYPE_INT8 ? 1 : type == TYPE_FLOAT16 ? 2 : 4;
+}
+
+int sums_new(Sums *sums, const Table *table, const Channel *channel, const Kernels *kernels)
+{
+    size_t dimension = table->dimension + (channel ? channel->dimension : 0);
+    *sums = (Sums){.table = table, .channel = channel, .kernels = kernels};
+    sums->vector = malloc((dimension + 16) * sizeof *sums->vector);
+    sums->part = malloc((dimension + 16) * sizeof *sums->part);
+    sums->whole = malloc((dimension + 16) * sizeof *sums->whole);
+    if (!sums->vector || !sums->part || !sums->whole)
+        return -1;
+    if (channel) {
+        sums->counts = calloc(channel->stems + 1, sizeof *sums->counts);
+        sums->stems = malloc((channel->stems + 1) * sizeof *sums->stems);
+        if (!sums->counts || !sums->stems)
+            return -1;
+    }
+    return 0;
+}
+
+void sums_free(Sums *sums)
+{
+    free(sums->vector);
+    free(sums->part);
+    free(sums->whole);
+    free(sums->counts);
+    free(sums->stems);
+}
+
+/* Begin a text, of whose vector the first `width` numbers are wanted. */
+void sums_start(Sums *sums, size_t width)
+{
+    sums->width = width;
+    sums->summed = width < sums->table->dimension ? width : sums->table->dimension;
+    sums->known = 0;
+    sums->spilled = 0;
+    if (sums->table->type != TYPE_INT8)
+        memset(sums->vector, 0, sums->summed * sizeof *sums->vector);
+}
+
+static int with_channel(const Sums *sums)
+{
+    return sums->channel && sums->width > sums->table->dimension;
+}
+
+static void count_stems(Sums *sums, const int32_t *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t stem = (uint32_t)sums->channel->numbers[ids[i]];
+        if (sums->counts[stem]++ == 0)
+            sums->stems[sums->listed++] = stem;
+    }
+}
+
+/* Leave out unknown tokens, whose row is zero, and ask for the rows of the others. */
+static size_t keep_known(const Table *table, Ids *ids, size_t summed)
+{
+    size_t known = 0, bytes = summed * size_of(table->type), row = table->dimension * size_of(table->type);
+    for (size_t i = 0; i < ids->count; i++) {
+        ids->at[known] = ids->at[i];
+        known += ids->at[i] != UNKNOWN;
+#ifdef __GNUC__
+        for (size_t line = 0; line < bytes; line += 64)
+            __builtin_prefetch((const char *)table->rows + (size_t)ids->at[i] * row + line);
+#endif
+    }
+    return known;
+}
+
+static void add_rows(Sums *sums, const int32_t *ids, size_t count)
+{
+    const Table *table = sums->table;
+    const Kernels *kernels = sums->kernels;
+    if (table->type == TYPE_FLOAT32)
+        kernels->add_floats(table->rows, table->dimension, sums->summed, ids, count, sums->vector);
+    else if (table->type == TYPE_FLOAT16)
+        kernels->add_halves(table->rows, table->dimension, sums->summed, ids, count, sums->vector);
+    else
+        kernels->sum_bytes(table->rows, table->dimension, sums->summed, ids, count, sums->part);
+}
+
+/* Take the ids of a text, which may have more. */
+static void take(Sums *sums, Ids *ids)
+{
+    size_t known = keep_known(sums->table, ids, sums->summed);
+    add_rows(sums, ids->at, known);
+    if (with_channel(sums))
+        count_stems(sums, ids->at, known);
+    sums->known += known;
+    ids->count = 0;
+}
+
+/* Take a full buffer of ids. */
+int sums_flush(Ids *ids, void *into)
+{
+    Sums *sums = into;
+    take(sums, ids);
+    if (sums->table->type != TYPE_INT8)
+        return 0;
+    if (!sums->spilled)
+        memset(sums->whole, 0, sums->summed * sizeof *sums->whole);
+    sums->spilled = 1;
+    for (size_t k = 0; k < sums->summed; k++)
+        sums->whole[k] += sums->part[k];
+    return 0;
+}
+
+/* Scale a vector to length 1, one of length 0 to zeros. Squares that float32 lacks are avoided. */
+static void write_unit(const Kernels *kernels, const float *vector, size_t width, float *out)
+{
+    float length = kernels->length(vector, width), largest = 0;
+    if (length > SHORTEST && length < INFINITY) {
+        kernels->scale(vector, width, 1 / length, out);
+        return;
+    }
+    int finite = 1;
+    for (size_t k = 0; k < width; k++) {
+        finite &= isfinite(vector[k]) != 0;
+        largest = fabsf(vector[k]) > largest ? fabsf(vector[k]) : largest;
+    }
+    for (size_t k = 0; k < width; k++)
+        out[k] = !finite ? NAN : largest > 0 ? vector[k] / largest : 0;
+    length = kernels->length(out, width);
+    for (size_t k = 0; k < width && length > 0; k++)
+        out[k] /= length;
+}
+
+/* Append the channel: each stem adds its weight at its places, and all of it has `weight` times the length before. */
+static void append_channel(Sums *sums)
+{
+    const Channel *channel = sums->channel;
+    const Kernels *kernels = sums->kernels;
+    float *part = sums->vector + sums->summed;
+    memset(part, 0, channel->dimension * sizeof *part);
+    for (size_t i = 0; i < sums->listed; i++) {
+        size_t stem = sums->stems[i];
+        uint32_t count = sums->counts[stem];
+        float weight = (float)(channel->idf[stem] * (1 + (count > 1 ? log(count) : 0.0)));
+        const uint32_t *places = channel->places + stem * PLACES;
+        for (size_t k = 0; k < PLACES; k++)
+            part[places[k] >> 1] += places[k] & 1 ? -weight : weight;
+        sums->counts[stem] = 0;
+    }
+    sums->listed = 0;
+    write_unit(kernels, part, channel->dimension, part);
+    float factor = channel->weight * kernels->length(sums->vector, sums->summed);
+    kernels->scale(part, channel->dimension, factor, part);
+}
+
+/* Write the vector of a text: of unit length, as the mean of its known tokens, or as their sum. */
+void sums_finish(Sums *sums, Ids *ids, int form, float *out)
+{
+    take(sums, ids);
+    if (sums->table->type == TYPE_INT8 && !sums->spilled)
+        sums->kernels->widen(sums->part, sums->summed, sums->vector);
+    else if (sums->spilled)
+        for (size_t k = 0; k < sums->summed; k++)
+            sums->vector[k] = (float)(sums->whole[k] + sums->part[k]);
+    if (form == AS_MEAN)
+        sums->kernels->scale(sums->vector, sums->summed, sums->table->unit / (float)(sums->known ? sums->known : 1),
+                             sums->vector);
+    if (with_channel(sums))
+        append_channel(sums);
+    if (form == AS_UNIT)
+        write_unit(sums->kernels, sums->vector, sums->width, out);
+    else
+        memcpy(out, sums->vector, sums->width * sizeof *out);
+}
