@@ -805,15 +805,15 @@ class StaticEncoder(Interface):
         """Encode to (texts, dimension) float32, if many in threads; `first` is the index of the first text."""
         cut = checked_dimension(truncate_dim, self.full_dimension)
         vectors = np.empty((len(texts), self.dimension if cut is None else cut), dtype=np.float32)
+        progress = progress or Progress(len(texts), shown=False)
+        if len(texts) <= (batch_size or SMALLEST_BATCH):  # without asking the system for its cores
+            self._fill(texts, vectors, way, first)
+            progress.advance(len(texts))
+            return vectors
         threads = cores()
         rounds = max(1, -(-len(texts) // (threads * BATCH)))  # equal batches, so that all threads finish together
         size = batch_size or max(SMALLEST_BATCH, -(-len(texts) // (threads * rounds)))
         spans = [slice(start, start + size) for start in range(0, len(texts), size)]
-        progress = progress or Progress(len(texts), shown=False)
-        if len(spans) <= 1:
-            self._fill(texts, vectors, way, first)
-            progress.advance(len(texts))
-            return vectors
         from concurrent.futures import ThreadPoolExecutor  # a few texts do without these imports
 
         from threadpoolctl import threadpool_limits
