@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
-from sentence_distillery.encoder import native
 from sentence_distillery.encoder.exchange.hub import download, is_hub_id
 from sentence_distillery.encoder.exchange.json_files import LARGEST_JSON, REMEDY, check_file, read_json, read_object
 from sentence_distillery.encoder.exchange.prompts import Prompts, read_settings
@@ -69,6 +68,7 @@ from sentence_distillery.encoder.lexical import (
     is_dimension,
     is_weight,
 )
+from sentence_distillery.encoder.native.vocabulary import BERT, FULL, Vocabulary
 from sentence_distillery.encoder.tokenizer import (
     CONTINUATION,
     LONGEST,
@@ -79,7 +79,6 @@ from sentence_distillery.encoder.tokenizer import (
     is_punctuation,
     is_term,
 )
-from sentence_distillery.encoder.vocabulary import Vocabulary
 from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
 from sentence_distillery.io.checksums import check_directory
 from sentence_distillery.io.errors import option
@@ -556,7 +555,7 @@ def _normalizer(normalizer: Any) -> int | None:
     *earlier, bert = normalizer["normalizers"] if normalizer["type"] == "Sequence" else [normalizer]
     if bert.get("strip_accents") is False:
         return None
-    return native.FULL if earlier else native.BERT
+    return FULL if earlier else BERT
 
 
 def _signed(words: list[str], terms: set[str]) -> list[str]:
