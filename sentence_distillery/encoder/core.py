@@ -186,13 +186,13 @@ class Native:
 
 def native_vocabulary(vocabulary: Vocabulary | None) -> Any:
     """Load a vocabulary into the native core; None if there is no core, or it does not know such a vocabulary."""
-    compiled = None if vocabulary is None or vocabulary.normalizer is None else loading.core()
-    if compiled is None or vocabulary is None or not _terms_are_apart(vocabulary.terms):
+    if vocabulary is None or vocabulary.normalizer is None:
+        return None
+    compiled, words = loading.core(), vocabulary.words
+    if compiled is None or not _terms_are_apart([words[number] for number in vocabulary.terms]):
         return None
     try:
-        return compiled.Vocabulary(
-            vocabulary.words, vocabulary.term_ids(), vocabulary.longest_word, vocabulary.normalizer
-        )
+        return compiled.Vocabulary(words, vocabulary.terms, vocabulary.longest_word, vocabulary.normalizer)
     except ValueError:  # a token that it cannot look up, such as one of more than 512 bytes
         return None
 

@@ -547,7 +547,8 @@ def vocabulary_of(content: Any) -> Vocabulary:
         raise ValueError(f"it has {len(others)} added tokens that are not terms, such as '{min(others)}'")
     if signed := _signed(words, set(terms_of(content))):
         raise ValueError(f"it has {len(signed)} tokens with punctuation that are not terms, such as '{signed[0]}'")
-    return Vocabulary(words, terms_of(content), longest, _normalizer(content["normalizer"]))
+    ids = [content["model"]["vocab"][term] for term in terms_of(content)]
+    return Vocabulary(words, ids, longest, _normalizer(content["normalizer"]))
 
 
 def _normalizer(normalizer: Any) -> int | None:
@@ -560,9 +561,9 @@ def _normalizer(normalizer: Any) -> int | None:
 
 def _signed(words: list[str], terms: set[str]) -> list[str]:
     """List the tokens with punctuation that would need a vector in the text, where `encode` leaves punctuation out."""
-    marks = {character for character in set("".join(words)) if is_punctuation(character)}
-    whole = (word for word in words[1:] if not word.isalnum() and not word.startswith(CONTINUATION))
-    return [word for word in whole if word not in terms and not marks.isdisjoint(word)]
+    odd = [word for word in words[1:] if not word.isalnum()]  # few, and all that follows takes longer
+    whole = (word for word in odd if not word.startswith(CONTINUATION) and word not in terms)
+    return [word for word in whole if any(map(is_punctuation, word))]
 
 
 def terms_of(content: Any) -> list[str]:
