@@ -9,6 +9,8 @@
 # make graphs      the engine compared with `dvc repro` on public DVC projects: MIRROR=<snapshots>, NAMES=<file>
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in; DATABASE=postgresql
 # make bench       sentences a second, compared with model2vec, sentence-transformers and the teacher
+# make fuzz        the native core compared with tokenizers on random texts, also under sanitizers; FROM="<file> ..." tries
+#                  their texts, TEXTS=<number> for each model
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
@@ -23,9 +25,10 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench pareto release parser mpnet benchmarks publish figures \
+.PHONY: run distil test endurance graphs torture ui bench fuzz pareto release parser mpnet benchmarks publish figures \
   site lint lock clean
 
+INSTALLED := .venv/.installed
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -33,7 +36,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # the index (pip.conf, a proxy), pip does all. Byte code is written here, on all cores, or each process would compile.
 # The library and prefect_dvc are installed as editable packages; clone.pth makes stages and flows importable, too.
 HASHED := --quiet --no-deps --require-hashes --requirement requirements.lock
-$(READY): requirements.lock requirements-torch.txt pyproject.toml prefect_dvc/pyproject.toml
+$(INSTALLED): requirements.lock requirements-torch.txt pyproject.toml prefect_dvc/pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed, python3 is $$(python3 --version)"; exit 1; }
 	@echo "Installing some 320 packages into .venv, 3.3 GB: a few minutes."
@@ -44,6 +47,11 @@ $(READY): requirements.lock requirements-torch.txt pyproject.toml prefect_dvc/py
 	uv pip install --compile-bytecode $(HASHED) || pip install --disable-pip-version-check $(HASHED)
 	pip install --quiet --disable-pip-version-check --no-deps --editable . --editable ./prefect_dvc
 	python -c 'import sysconfig as s; open(s.get_path("purelib") + "/clone.pth", "w").write("$(CURDIR)\n")'
+	touch $@
+
+# Without a compiler this only warns, and the encoder is slow.
+$(READY): $(INSTALLED) setup.py $(wildcard sentence_distillery/encoder/native/*.[ch])
+	python setup.py --quiet build_ext --inplace
 	touch $@
 
 run: $(READY)
@@ -91,7 +99,20 @@ ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT)) $(if $(DATABASE),--database $(DATABASE))
 
 bench: $(READY)
+	python -m benchmarks.kinds $(if $(FROM),--from $(FROM))
 	python -m benchmarks.encoding
+
+fuzz: TEXTS ?= 100000
+fuzz: $(READY)
+	python -m benchmarks.fuzz --texts $(TEXTS) --from $(FROM)
+	rm -rf build/sanitized && mkdir -p build/sanitized
+	cp -r setup.py pyproject.toml README.md LICENSE NOTICE sentence_distillery benchmarks models build/sanitized
+	cd build/sanitized && CFLAGS="-g -O1 -fno-omit-frame-pointer $(SANITIZERS)" LDFLAGS="$(SANITIZERS)" \
+	  python setup.py --quiet build_ext --inplace --force
+	cd build/sanitized && PYTHONPATH=$(CURDIR)/build/sanitized ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
+	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	  python -m benchmarks.fuzz --texts $(TEXTS) --from $(FROM)
+fuzz: SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 pareto: $(READY)
 	python -m stages.release.pareto

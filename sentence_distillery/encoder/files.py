@@ -32,7 +32,7 @@ NO_LEVEL: Final = -128
 _VALUES = 2**16  # of float16
 
 
-def as_levels(table: NDArray[np.float16], step: float) -> NDArray[np.int16]:
+def as_levels(table: NDArray[np.float16], step: float) -> NDArray[np.int8]:
     """Divide a table by the step between its levels.
 
     Args:
@@ -40,7 +40,7 @@ def as_levels(table: NDArray[np.float16], step: float) -> NDArray[np.int16]:
         step: The step, above 0.
 
     Returns:
-        (tokens, dimension) int16: k for each value k * step with |k| <= 127, and -128 for any other value.
+        (tokens, dimension) int8: k for each value k * step with |k| <= 127, and -128 for any other value.
 
     Example:
         >>> as_levels(np.array([[0.5, -1.0, 0.3]], np.float16), 0.5).tolist()
@@ -50,8 +50,8 @@ def as_levels(table: NDArray[np.float16], step: float) -> NDArray[np.int16]:
         values = np.arange(_VALUES, dtype=np.uint16).view(np.float16).astype(np.float32) / np.float32(step)
     within = np.abs(values) <= LEVELS
     rounded = np.rint(np.where(within, values, 0.0))
-    known = np.where(within & (rounded == values), rounded, NO_LEVEL).astype(np.int16)
-    levels: NDArray[np.int16] = known[table.view(np.uint16)]
+    known = np.where(within & (rounded == values), rounded, NO_LEVEL).astype(np.int8)
+    levels: NDArray[np.int8] = known[table.view(np.uint16)]
     return levels
 
 

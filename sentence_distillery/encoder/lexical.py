@@ -88,6 +88,20 @@ class LexicalChannel:
         sums = np.bincount(flat.ravel(), (signs[kinds] * weights[:, None]).ravel(), len(tokens) * self.dimension)
         return unit_rows(sums.reshape(len(tokens), self.dimension).astype(np.float32))
 
+    def arrays(self, weight: float) -> tuple[NDArray[np.int32], Floats, NDArray[np.uint32], int, float]:
+        """Return what the native core needs of the channel.
+
+        Args:
+            weight: The length of the channel relative to the rest.
+
+        Returns:
+            The number of each token's stem, the idf of each stem, its places, doubled, and one more for a minus; then
+            the dimension and the weight.
+        """
+        numbers, idf, places, signs = self._by_stem
+        packed = (places * 2 + (signs < 0)).astype(np.uint32)
+        return numbers.astype(np.int32), np.ascontiguousarray(idf), packed, self.dimension, weight
+
     @cached_property
     def _by_stem(self) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], Floats]:
         """The number of each token's stem, and of each stem its idf, its places and its signs."""

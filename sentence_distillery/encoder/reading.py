@@ -68,6 +68,7 @@ from sentence_distillery.encoder.lexical import (
     is_dimension,
     is_weight,
 )
+from sentence_distillery.encoder.native.vocabulary import BERT, FULL, Vocabulary
 from sentence_distillery.encoder.tokenizer import (
     CONTINUATION,
     LONGEST,
@@ -137,9 +138,8 @@ class Parts:
     stored: NDArray[Any]
     linear: tuple[Floats, Floats] | None = None
     step: float | None = None
-    levels: NDArray[np.int16] | None = None  # of a table that has a step
-    words: list[str] | None = None
-    terms: list[str] | None = None
+    levels: NDArray[np.int8] | None = None  # of a table that has a step
+    vocabulary: Vocabulary | None = None
     hidden: tuple[Floats, Floats] | None = None
     truncate_dim: int | None = None
     lexical: LexicalChannel | None = None
@@ -246,8 +246,7 @@ def read_model(directory: Path) -> Parts:
         linear=linear,
         step=step,
         levels=levels,
-        words=texts.words,
-        terms=texts.terms,
+        vocabulary=texts.vocabulary,
         hidden=hidden,
         truncate_dim=settings.truncate_dim,
         lexical=lexical[0] if lexical else None,
@@ -261,13 +260,12 @@ def read_model(directory: Path) -> Parts:
 
 @dataclass(frozen=True)
 class _Texts:
-    """How texts become tokens: by look-up of `words`, or by `rules`, or by a tokenizer of kind paper."""
+    """How texts become tokens: by look-up in a `vocabulary`, or by `rules`, or by a tokenizer of kind paper."""
 
     tokenizer: Path | Tokenizer
     rows: int  # that the table needs
     exactly: bool = True  # or more
-    words: list[str] | None = None
-    terms: list[str] | None = None
+    vocabulary: Vocabulary | None = None
     rules: TextRules | None = None
 
 
@@ -302,8 +300,8 @@ class _Source:
             return self.texts_by_rules()
 
     def _own(self) -> _Texts:
-        words, terms = _read_words(self.path)
-        return _Texts(self.path, len(words), words=words, terms=terms)
+        vocabulary = _read_vocabulary(self.path)
+        return _Texts(self.path, len(vocabulary.words), vocabulary=vocabulary)
 
     def _own_paper(self) -> _Texts:
         tokenizer = read_tokenizer(self.path)
@@ -518,14 +516,13 @@ def read_tokenizer(source: Path | bytes) -> Tokenizer:
         raise InputError(f"{name} is not a tokenizer: {error}. {REMEDY}") from error
 
 
-def _read_words(path: Path) -> tuple[list[str], list[str]]:
-    """Read the tokens of a WordPiece tokenizer by id, ten times as fast as the whole tokenizer, and its terms."""
+def _read_vocabulary(path: Path) -> Vocabulary:
+    """Read the vocabulary of a WordPiece tokenizer, ten times as fast as the whole tokenizer."""
     check_file(path, LARGEST_JSON)
     try:
-        content = json.loads(path.read_bytes())
-        words = words_of(content)
-        "".join(words).encode()  # not with a lone surrogate
-        return words, terms_of(content)
+        vocabulary = vocabulary_of(json.loads(path.read_bytes()))
+        "".join(vocabulary.words).encode()  # not with a lone surrogate
+        return vocabulary
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = "it does not exist" if isinstance(error, FileNotFoundError) else error
         raise InputError(
@@ -534,8 +531,8 @@ def _read_words(path: Path) -> tuple[list[str], list[str]]:
         ) from error
 
 
-def words_of(content: Any) -> list[str]:
-    """Parse the tokens by id of a student's tokenizer; raises ValueError, KeyError or TypeError for another JSON."""
+def vocabulary_of(content: Any) -> Vocabulary:
+    """Parse the vocabulary of a student's tokenizer; raises ValueError, KeyError or TypeError for another JSON."""
     if content.get("truncation") is not None:
         raise ValueError(f"its truncation is {content['truncation']!r}, not null")
     _check_normalizer(content["normalizer"])
@@ -550,14 +547,23 @@ def words_of(content: Any) -> list[str]:
         raise ValueError(f"it has {len(others)} added tokens that are not terms, such as '{min(others)}'")
     if signed := _signed(words, set(terms_of(content))):
         raise ValueError(f"it has {len(signed)} tokens with punctuation that are not terms, such as '{signed[0]}'")
-    return words
+    ids = [content["model"]["vocab"][term] for term in terms_of(content)]
+    return Vocabulary(words, ids, longest, _normalizer(content["normalizer"]))
+
+
+def _normalizer(normalizer: Any) -> int | None:
+    """Return the number of a normalizer in the native core, None for one that keeps accents."""
+    *earlier, bert = normalizer["normalizers"] if normalizer["type"] == "Sequence" else [normalizer]
+    if bert.get("strip_accents") is False:
+        return None
+    return FULL if earlier else BERT
 
 
 def _signed(words: list[str], terms: set[str]) -> list[str]:
     """List the tokens with punctuation that would need a vector in the text, where `encode` leaves punctuation out."""
-    marks = {character for character in set("".join(words)) if is_punctuation(character)}
-    whole = (word for word in words[1:] if not word.isalnum() and not word.startswith(CONTINUATION))
-    return [word for word in whole if word not in terms and not marks.isdisjoint(word)]
+    odd = [word for word in words[1:] if not word.isalnum()]  # few, and all that follows takes longer
+    whole = (word for word in odd if not word.startswith(CONTINUATION) and word not in terms)
+    return [word for word in whole if any(map(is_punctuation, word))]
 
 
 def terms_of(content: Any) -> list[str]:
@@ -611,7 +617,7 @@ def _tensor_names(path: Path) -> list[str]:
 
 def _read_table(
     path: Path, names: list[str], texts: _Texts, step: Any, content: bytes | None
-) -> tuple[NDArray[Any], float | None, NDArray[np.int16] | None]:
+) -> tuple[NDArray[Any], float | None, NDArray[np.int8] | None]:
     """Read the table, the step between its levels and these; step and levels are None if the table has none."""
     name = TORCH_TABLE if TORCH_TABLE in names else TABLE
     rows = texts.rows if texts.exactly and ROWS not in names else None
@@ -648,7 +654,7 @@ def _folded(path: Path, table: NDArray[Any], names: list[str], texts: _Texts) ->
         if places.min(initial=0) < 0 or places.max(initial=0) >= len(table):
             raise InputError(f"{path}: tensor '{ROWS}' points outside the {len(table)} rows of the table. {REMEDY}")
         table = table[places]
-        if texts.words is not None:  # model2vec ignores unknown tokens, although their row has a vector
+        if texts.vocabulary is not None:  # model2vec ignores unknown tokens, although their row has a vector
             table[UNKNOWN_ID] = 0
     if FACTORS in names:
         factors = read_tensors(path, {FACTORS: (len(table),)})[FACTORS]

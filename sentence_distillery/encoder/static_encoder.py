@@ -1,42 +1,40 @@
 """Encode sentences as unit vectors with a static student, without a neural network library.
 
-Lower-casing, splitting and vocabulary look-up run over a whole batch in Arrow, and one sparse product sums the vectors:
+    "The storm, again" -> the storm, again     normalised: lower case, accents off
+                       -> the | storm | again  whole words, pieces of others, and terms such as c++
+                       -> 12 | 873 | 40        their rows in the table
+                       -> sum of 3 rows        then unit length
 
-    "The storm, again" -> "the storm  again "    one 256-byte table: lower case, punctuation to blanks
-                       -> the_|storm_|_|again_  cut after blanks: the same bytes, a list of offsets
-                       -> 12 | 873 | 0 | 40     Arrow's look-up, whole words with their blank
-                       -> sum of 4 rows         one sparse product, then unit length
+The way from texts to vectors has one seam, `Core`, and two implementations (see `core`): a native one for tokenizers as
+this library makes them, and a simple one for all others and where nothing could be compiled. This class is what a user
+holds: the model, its options and its layers after the sum.
 
-A model of another library whose tokenizer is not like that goes through `tokenizers` whole, by its `rules`.
-
-Two rarer cases go through the tokenizer itself, so that the vectors equal those of sentence-transformers. It normalises
-a sentence with a character outside printable ASCII, and it cuts a word outside the vocabulary into pieces. Unknown
-tokens have the zero vector and punctuation is unknown, which is why the fast path may drop it. If the vocabulary has
-terms with punctuation, such as c++, words in which one may stand keep theirs (see `terms`).
-
-A vector at unit length is the same for the table and for a multiple of it. So a table of 255 levels (int8) is summed
-directly, in 16-bit integers, 258 tokens at a time: exact, and twice as fast as in float32.
+Unknown tokens have the zero vector and punctuation is unknown, so vectors equal those of sentence-transformers whether
+these are counted or not. A vector at unit length is the same for the table and for a multiple of it. So a table of 255
+levels (int8) is summed directly, in integers: exact.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Literal, Self, TypeVar, overload
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from sentence_distillery.encoder.core import Core, Counts, Form, Native, Simple, native_token_ids, native_vocabulary
 from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.exchange.text_rules import TextRules, median_length
-from sentence_distillery.encoder.files import LEVELS, as_levels, bytes_of
+from sentence_distillery.encoder.files import as_levels, bytes_of
 from sentence_distillery.encoder.interface import Interface, OnUnknown, checked_dimension
 from sentence_distillery.encoder.lexical import LexicalChannel, checked_weight, resized
+from sentence_distillery.encoder.native.vocabulary import Vocabulary
 from sentence_distillery.encoder.precision import (
     CALIBRATED,
     PRECISIONS,
@@ -48,60 +46,33 @@ from sentence_distillery.encoder.progress import Progress
 from sentence_distillery.encoder.reading import (
     RELEASED,
     Parts,
-    by_id,
     default_weight,
     model_directory,
     read_model,
     read_tokenizer,
     signature,
-    terms_of,
-    words_of,
+    vocabulary_of,
 )
 from sentence_distillery.encoder.tensors import as_tensors
-from sentence_distillery.encoder.terms import Terms
 from sentence_distillery.encoder.texts import as_texts, batches, shown
-from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, is_punctuation, is_term
+from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.encoder.writing import save_model
-from sentence_distillery.io.ragged import FEW_TOKENS, Floats, TokenIds, unit_rows
+from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.io.unicode import whole_surrogates
 from sentence_distillery.runtime.machine import cores
 
-if TYPE_CHECKING:  # importing it takes as long as loading the encoder, and a few texts do without
-    import pyarrow as pa
-
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
-BATCH = 32_768  # sentences that a thread takes at a time, at most: Arrow hashes the vocabulary once for each batch
+BATCH = 32_768  # sentences that a thread takes at a time, at most
 SMALLEST_BATCH = 2_048
 STREAM_BATCH = 32_768  # texts of a stream that are held at a time
-FEW_WORDS = 4_096  # below it a list and a dictionary are faster than Arrow, which hashes the vocabulary
-CHUNK = 1_024  # sentences whose sums stay in the processor's cache
-EXACT = 32_767 // LEVELS  # tokens whose sum fits in 16 bits
-LONG_TEXT = 10_000  # bytes
-KNOWN_CUTS = 200_000  # unknown words whose pieces are cached
+LAYER_BATCH = 1_024  # sentences that go through the layers at a time
+LONG_TEXT = 10_000  # characters
 
 Value = TypeVar("Value")
-Words: TypeAlias = "list[str] | pa.Array"  # each with its blank; a list if they are few
 
 # A word of so many characters is unknown. The tokenizer takes seconds to say so of millions, so the rest is left out.
 _LATIN = "[A-Za-z0-9À-ÖØ-öø-ɏА-яЀ-џ]"
 _ENDLESS = re.compile(f"({_LATIN}{{1000}}){_LATIN}{{4000,}}")
-
-_BLANK = b" \t\n\r"
-_CUT, _END = ord(" "), ord("\n")
-_ABSENT = -1
-_CUTTING = Lock()  # guards the cached pieces of unknown words
-_LETTERS_AND_DIGITS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-
-
-def _translation() -> bytes:
-    """Make a byte table: letters to lower case, white space and punctuation to blanks, controls to NUL."""
-    table = bytearray(range(256))
-    for byte in range(128):
-        if byte in _LETTERS_AND_DIGITS:
-            table[byte] = ord(chr(byte).lower())
-        else:
-            table[byte] = ord(" ") if byte in _BLANK or 32 < byte < 127 else 0
-    return bytes(table)
 
 
 def _read(directory: Path) -> "Derived":
@@ -114,34 +85,12 @@ def _read(directory: Path) -> "Derived":
     return derived
 
 
-class _Blanks(dict[int, int]):
-    """A table for str.translate that maps punctuation to a blank, and looks each character up only once."""
-
-    def __missing__(self, code: int) -> int:
-        self[code] = ord(" ") if is_punctuation(chr(code)) else code
-        return self[code]
-
-
-class _LongBlanks(dict[int, int | str]):
-    """The same, with as many blanks as the character has bytes; ASCII is left to the byte table."""
-
-    def __missing__(self, code: int) -> int | str:
-        self[code] = " " * len(chr(code).encode()) if code > 127 and is_punctuation(chr(code)) else code
-        return self[code]
-
-
-_ASCII = _translation()
-_PUNCTUATION = _Blanks()
-_AS_LONG = _LongBlanks()
-
-
 class Derived:
     """The data that encoders of the same files share: the parts read, and values computed from them."""
 
     def __init__(self, parts: Parts | None = None) -> None:
         self.parts = parts
         self.values: dict[str, Any] = {} if parts is None or parts.levels is None else {"_levels": parts.levels}
-        self.cuts: dict[str, list[int]] = {}  # the pieces of unknown words
 
 
 _LOADED: WeakValueDictionary[tuple[object, ...], Derived] = WeakValueDictionary()  # by the signature of the files
@@ -188,13 +137,12 @@ class StaticEncoder(Interface):
     in several threads at a time.
 
     Args:
-        tokenizer: A tokenizer, or its file or the file's content, read when a sentence needs more than `words`.
+        tokenizer: A tokenizer, or its file or the file's content, read when a sentence needs it.
         stored: (tokens, dimension) float32, float16 or int8; row 0 is the unknown token's and zero. float16 may hold
             multiples k of `step`, -127 <= k <= 127.
         linear: A weight (output, dimension) and a bias (output,), float32.
         step: The step between the levels of float16, above 0.
-        words: The tokens in the order of their ids.
-        terms: Those of the tokens that have punctuation, or are emoji; by default the added tokens of the tokenizer.
+        vocabulary: What the native core looks up; by default it is read from the tokenizer when it is needed.
         hidden: A (dimension, units) and B (units, dimension), float32, of s + relu(s A) B for a mean s.
         truncate_dim: The dimensions that are kept, the first ones, from 1 to the model's; None keeps all.
         made_from: What is known of the model's origin; it goes to config.json when the model is saved.
@@ -221,11 +169,10 @@ class StaticEncoder(Interface):
         stored: NDArray[Any],
         linear: tuple[Floats, Floats] | None = None,
         step: float | None = None,
-        words: list[str] | None = None,
+        vocabulary: Vocabulary | None = None,
         hidden: tuple[Floats, Floats] | None = None,
         truncate_dim: int | None = None,
         made_from: Mapping[str, object] | None = None,
-        terms: list[str] | None = None,
         derived: Derived | None = None,
         lexical: LexicalChannel | None = None,
         lexical_weight: float = 0.0,
@@ -239,8 +186,7 @@ class StaticEncoder(Interface):
         self.linear = linear
         self.hidden = hidden
         self.step = step
-        self._tokens = words
-        self._listed_terms = terms
+        self._given_vocabulary = vocabulary
         self.lexical = lexical
         self.lexical_weight = checked_weight(lexical_weight, lexical)
         self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
@@ -303,11 +249,10 @@ class StaticEncoder(Interface):
             parts.stored,
             parts.linear,
             parts.step,
-            parts.words,
+            parts.vocabulary,
             parts.hidden,
             truncate_dim,
             parts.made_from,
-            parts.terms,
             derived,
             lexical,
             weight,
@@ -485,8 +430,8 @@ class StaticEncoder(Interface):
         StaticEncoder.__init__(self, **state)
 
     def _twin(self) -> Self:
-        parts = (self._tokenizer, self.stored, self.linear, self.step, self._tokens, self.hidden)
-        origin = (self.truncate_dim, self.made_from, self._listed_terms, self.derived)
+        parts = (self._tokenizer, self.stored, self.linear, self.step, self._given_vocabulary, self.hidden)
+        origin = (self.truncate_dim, self.made_from, self.derived)
         return type(self)(*parts, *origin, self.lexical, self.lexical_weight, self.rules, self._prompts, self._card)
 
     @property
@@ -543,11 +488,46 @@ class StaticEncoder(Interface):
         return self.stored.astype(np.float32, copy=False)
 
     @Shared
-    def _levels(self) -> NDArray[np.int16] | None:
+    def _levels(self) -> NDArray[np.int8] | None:
         """The table in its levels if it has no more than 255."""
         if self.stored.dtype == np.int8:
-            return self.stored.astype(np.int16)
+            return self.stored
         return None if self.step is None else as_levels(self.stored, self.step)
+
+    @property
+    def _summed(self) -> NDArray[Any]:
+        return self.stored if self._levels is None else self._levels
+
+    @Shared
+    def _vocabulary(self) -> Any:
+        """The vocabulary in the native core, None if texts go the simple way."""
+        if self.linear is not None or self.rules is not None:
+            return None
+        return native_vocabulary(self._given_vocabulary or self._read_vocabulary())
+
+    def _read_vocabulary(self) -> Vocabulary | None:
+        """Read the vocabulary from the tokenizer, None if it is of another kind."""
+        try:
+            if isinstance(self._tokenizer, Tokenizer):
+                return vocabulary_of(json.loads(self._tokenizer.to_str()))
+            content = self._tokenizer.read_bytes() if isinstance(self._tokenizer, Path) else self._tokenizer
+            return vocabulary_of(json.loads(content))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None  # `tokenizer` says what is wrong, if anything is
+
+    @cached_property
+    def _simple(self) -> Simple:
+        """The simple way from tokens to sums, and on to vectors if no layer follows."""
+        unit = 1.0 if self.step is None else self.step
+        return Simple(self._known_ids, self._summed, unit, self._channel, self.lexical_weight)
+
+    @cached_property
+    def _core(self) -> Core:
+        """The way from texts to vectors, or to their sums if a layer follows."""
+        if self._vocabulary is None:
+            return self._simple
+        unit = 1.0 if self.step is None else self.step
+        return Native(self._vocabulary, self._simple, self._summed, unit, self._channel, self.lexical_weight)
 
     @property
     def kind(self) -> str:
@@ -685,7 +665,7 @@ class StaticEncoder(Interface):
         one = isinstance(texts, str)
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
         way = self._way(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
-        progress = Progress(len(listed), shown=bool(show_progress_bar))
+        progress = Progress(len(listed), shown=True) if show_progress_bar else None
         vectors: NDArray[Any] = self._vectors(listed, way, truncate_dim, batch_size, progress)
         vectors = quantize_embeddings(vectors, precision)
         if one:
@@ -814,6 +794,23 @@ class StaticEncoder(Interface):
         tokens = TokenIds.from_lists(encoding.ids for encoding in encodings)
         return {"input_ids": tokens.ids.astype(np.int64), "offsets": tokens.offsets[:-1]}
 
+    def encode_counting(self, texts: list[str]) -> tuple[Floats, Counts]:
+        """Turn texts into vectors, and count the known tokens of each.
+
+        Args:
+            texts: A list of str.
+
+        Returns:
+            (texts, dimension) float32 as `encode` gives them, and (texts,) int32.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> encoder.encode_counting(["The storm closed the port.", "?!"])[1].tolist()
+            [5, 0]
+        """
+        counts = np.empty(len(texts), np.int32)
+        return self._vectors(texts, self._way(True, "zero", None, None, None), counts=counts), counts
+
     def _vectors(
         self,
         texts: list[str],
@@ -822,40 +819,82 @@ class StaticEncoder(Interface):
         batch_size: int | None = None,
         progress: Progress | None = None,
         first: int = 0,
+        counts: Counts | None = None,
     ) -> Floats:
         """Encode to (texts, dimension) float32, if many in threads; `first` is the index of the first text."""
         cut = checked_dimension(truncate_dim, self.full_dimension)
         vectors = np.empty((len(texts), self.dimension if cut is None else cut), dtype=np.float32)
+        if counts is None and way.on_unknown == "error":
+            counts = np.empty(len(texts), np.int32)
+        if len(texts) <= (batch_size or SMALLEST_BATCH):  # without asking the system for its cores
+            self._fill(texts, vectors, way, counts)
+            if progress is not None:
+                progress.advance(len(texts))
+        else:
+            self._fill_in_threads(texts, vectors, way, counts, batch_size, progress)
+        if counts is not None and way.on_unknown == "error":
+            _refuse_unknown(texts, counts, first)
+        return vectors
+
+    def _fill_in_threads(
+        self,
+        texts: list[str],
+        vectors: Floats,
+        way: _Way,
+        counts: Counts | None,
+        batch_size: int | None,
+        progress: Progress | None,
+    ) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # a few texts do without this import
+
         threads = cores()
         rounds = max(1, -(-len(texts) // (threads * BATCH)))  # equal batches, so that all threads finish together
         size = batch_size or max(SMALLEST_BATCH, -(-len(texts) // (threads * rounds)))
         spans = [slice(start, start + size) for start in range(0, len(texts), size)]
-        progress = progress or Progress(len(texts), shown=False)
-        if len(spans) <= 1:
-            self._fill(texts, vectors, way, first)
-            progress.advance(len(texts))
-            return vectors
-        from concurrent.futures import ThreadPoolExecutor  # a few texts do without these imports
-
-        from threadpoolctl import threadpool_limits
-
-        # Arrow, SciPy and BLAS release Python's lock; additional BLAS threads would only wait for each other.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
-            jobs = [pool.submit(self._fill, texts[s], vectors[s], way, first + s.start) for s in spans]
+        with self._one_thread_each(), ThreadPoolExecutor(threads) as pool:
+            jobs = [
+                pool.submit(self._fill, texts[s], vectors[s], way, None if counts is None else counts[s]) for s in spans
+            ]
             for job, span in zip(jobs, spans, strict=True):
                 job.result()
-                progress.advance(len(texts[span]))
-        return vectors
+                if progress is not None:
+                    progress.advance(len(texts[span]))
 
-    def _fill(self, texts: list[str], vectors: Floats, way: _Way, first: int) -> None:
+    def _one_thread_each(self) -> AbstractContextManager[object]:
+        """Keep BLAS, which computes the layers, from starting threads of its own: they would wait for each other."""
+        if self.linear is None and self.hidden is None:
+            return nullcontext()
+        try:
+            from threadpoolctl import threadpool_limits
+        except ModuleNotFoundError:  # it comes with what trains such models; without it, this is only slower
+            return nullcontext()
+        limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
+        return limits
+
+    def _fill(self, texts: list[str], vectors: Floats, way: _Way, counts: Counts | None) -> None:
         read = [way.prompt + text for text in texts] if way.prompt else texts
+        if self.linear is None and way.max_length is None:
+            self._encode(read, vectors, way.normalize, counts)
+            return
         tokens = self._token_ids(read, self._rules(way.max_length))
-        if way.on_unknown == "error":
-            _refuse_unknown(texts, self.known(tokens), first)
         self.embed(tokens, vectors, way.normalize)
+        if counts is not None:
+            counts[:] = self.known(tokens).lengths
+
+    def _encode(self, texts: list[str], vectors: Floats, normalize: bool, counts: Counts | None) -> None:
+        """Write the vectors of texts, after a hidden layer if there is one."""
+        if self.hidden is None:
+            self._core.encode(texts, vectors, Form.UNIT if normalize else Form.MEAN, counts)
+            return
+        for start in range(0, len(texts), LAYER_BATCH):
+            part = slice(start, min(start + LAYER_BATCH, len(texts)))
+            sums = np.empty((part.stop - start, self.token_dimension), np.float32)
+            counted = None if counts is None else counts[part]
+            self._core.encode(texts[part], sums, Form.SUM if normalize else Form.MEAN, counted)
+            _write(self._deepened(sums), vectors[part], normalize)
 
     def embed(self, tokens: TokenIds, out: Floats | None = None, normalize: bool = True) -> Floats:
-        """Turn token ids into vectors, a chunk of sentences at a time.
+        """Turn token ids into vectors, in the simple way; `encode` is faster.
 
         Args:
             tokens: The token ids of the sentences, each from 0 to tokens - 1.
@@ -871,50 +910,21 @@ class StaticEncoder(Interface):
             [True, False]
         """
         vectors = np.empty((len(tokens), self.dimension), dtype=np.float32) if out is None else out
-        width = vectors.shape[1]
-        for start in range(0, len(tokens), CHUNK):
-            chunk = tokens.span(start, min(start + CHUNK, len(tokens)))
-            if normalize:
-                unit_rows(self._directions(chunk, width)[:, :width], out=vectors[start : start + CHUNK])
-            else:
-                vectors[start : start + CHUNK] = self._means(chunk, width)[:, :width]
+        if self.linear is None and self.hidden is None:
+            self._simple.embed(self.known(tokens), vectors, Form.UNIT if normalize else Form.MEAN)
+            return vectors
+        for start in range(0, len(tokens), LAYER_BATCH):
+            part = slice(start, min(start + LAYER_BATCH, len(tokens)))
+            _write(self._layered(tokens.span(part.start, part.stop), normalize), vectors[part], normalize)
         return vectors
 
-    def _directions(self, tokens: TokenIds, width: int) -> Floats:
-        """Compute float32 embeddings of any length, from sums in place of means; their first `width` numbers count."""
+    def _layered(self, tokens: TokenIds, normalize: bool) -> Floats:
+        """Compute vectors after a layer: means, or numbers of the same direction if they are brought to unit length."""
         if self.linear is not None:
             return self.pool(tokens)
-        return self._completed(self._sums(tokens, width)[0], tokens, width)
-
-    def _means(self, tokens: TokenIds, width: int) -> Floats:
-        """Compute float32 means of known tokens (kind paper: all tokens), after the layers; `width` as above."""
-        if self.linear is not None:
-            return self.pool(tokens)
-        known = self.known(tokens)
-        sums, unit = self._sums(known, width)
-        means = sums * (np.float32(unit) / np.maximum(known.lengths, 1).astype(np.float32))[:, None]
-        return self._completed(means, known, width)
-
-    def _sums(self, tokens: TokenIds, width: int) -> tuple[Floats, float]:
-        """Compute float32 sums of token vectors, exact for levels, and their unit; all numbers if a layer follows."""
-        if self.stored.dtype == np.int8 and len(tokens.ids) <= FEW_TOKENS:  # the first text waits for no conversion
-            few = TokenIds(np.arange(len(tokens.ids), dtype=np.int32), tokens.offsets)
-            return few.exact_sums(self.stored[tokens.ids].astype(np.int16), EXACT), 1.0
-        narrow = self.truncate_dim is not None and width <= self.truncate_dim < self.token_dimension
-        fits = narrow and self.kind in ("static", "lexical")
-        table = self._narrow if fits else self._summed
-        if table.dtype == np.float32:
-            return tokens.sums(table), 1.0
-        return tokens.exact_sums(table, EXACT), self.step or 1.0
-
-    @property
-    def _summed(self) -> NDArray[Any]:
-        return self.table if self._levels is None else self._levels
-
-    @cached_property
-    def _narrow(self) -> NDArray[Any]:
-        """The same, cut to `truncate_dim`: fewer numbers to sum."""
-        return np.ascontiguousarray(self._summed[:, : self.truncate_dim])
+        sums = np.empty((len(tokens), self.token_dimension), np.float32)
+        self._simple.embed(self.known(tokens), sums, Form.SUM if normalize else Form.MEAN)
+        return self._deepened(sums)
 
     def pool(self, tokens: TokenIds, weights: Floats | None = None) -> Floats:
         """Average token vectors, each times its token's weight; at full dimension and not at unit length.
@@ -938,14 +948,14 @@ class StaticEncoder(Interface):
         """
         means = tokens.means(self.table, weights)
         if self.linear is None:
-            return self._completed(means, tokens, self.full_dimension)
+            return self._completed(means, tokens)
         if weights is not None:
             means *= _levels(tokens, weights)
         return means @ self.linear[0].T + self.linear[1]
 
-    def _completed(self, sums: Floats, tokens: TokenIds, width: int) -> Floats:
-        """Apply the hidden layer, or append the lexical channel if the first `width` numbers reach into it."""
-        if self._channel is None or width <= self.token_dimension:
+    def _completed(self, sums: Floats, tokens: TokenIds) -> Floats:
+        """Apply the hidden layer, or append the lexical channel."""
+        if self._channel is None:
             return self._deepened(sums)
         lengths = np.sqrt(np.einsum("nd,nd->n", sums, sums))
         channel = self._channel.vectors(tokens) * (np.float32(self.lexical_weight) * lengths)[:, None]
@@ -988,160 +998,27 @@ class StaticEncoder(Interface):
         if rules is not None:
             characters = 0 if rules.max_length is None else self._token_length
             return rules.token_ids(self.tokenizer, _whole(sentences), characters)
-        if self.linear is not None:
-            return TextRules().token_ids(self.tokenizer, _whole(sentences), 0)
-        blanked, ends = self._lower_and_blank(sentences)
-        words, cuts = _cut(blanked)
-        offsets = np.concatenate([[0], np.searchsorted(cuts, ends + 1) + 1])
-        ids = self._look_up(words)
-        unknown = np.flatnonzero(ids == _ABSENT)
-        return TokenIds(ids, offsets) if len(unknown) == 0 else self._with_pieces(words, ids, unknown, offsets)
+        if self._vocabulary is None:
+            return self._simple_ids(sentences)
+        return native_token_ids(self._vocabulary, sentences, self._simple_ids)
 
-    def _look_up(self, words: Words) -> NDArray[np.int32]:
-        """Look up the ids of words that each end with a blank; -1 for an unknown word."""
-        if isinstance(words, list):
-            return np.array([self._index.get(word, _ABSENT) for word in words], dtype=np.int32)
-        from pyarrow.compute import index_in
+    def _simple_ids(self, sentences: list[str]) -> TokenIds:
+        """Cut sentences by the tokenizer; 0 for an unknown token or punctuation."""
+        read = [_ENDLESS.sub(r"\1", text) if len(text) > LONG_TEXT else text for text in _whole(sentences)]
+        return TextRules().token_ids(self.tokenizer, read, 0)
 
-        found = index_in(words, value_set=self._words)
-        known, values = found.buffers()
-        ids = np.frombuffer(values, dtype=np.int32, count=len(found))
-        if found.null_count == 0:
-            return ids
-        bits = np.unpackbits(np.frombuffer(known, dtype=np.uint8), count=len(found), bitorder="little")
-        return np.where(bits, ids, np.int32(_ABSENT))
-
-    def _lower_and_blank(self, sentences: list[str]) -> tuple[bytes, NDArray[np.int64]]:
-        """Join sentences in lower case, with a blank for punctuation and after each; return where each ends, too.
-
-        A sentence with a control or a byte >= 128 is normalised by the tokenizer. Words that may hold a term keep their
-        punctuation.
-        """
-        data, ends = _joined(sentences)
-        terms, table = self._terms, self._bytes
-        blanked = data.translate(table)
-        codes = np.frombuffer(blanked, dtype=np.int8)
-        if codes.min() > 0:
-            return blanked if terms is None else terms.restore(data, blanked), ends
-        starts = np.concatenate([[0], ends + 1])
-        rows = np.unique(np.searchsorted(ends, np.flatnonzero(codes <= 0))).tolist()
-        spans = [(int(starts[row]), int(ends[row])) for row in rows]
-        normalized = [self.tokenizer.normalizer.normalize_str(data[start:end].decode()) for start, end in spans]
-        if terms is None:
-            parts = [text.translate(_PUNCTUATION).encode().translate(table) for text in normalized]
-        else:
-            normalized = [text.translate(terms.emoji) for text in normalized]
-            parts = [text.translate(_AS_LONG).encode().translate(table) for text in normalized]
-        grown = np.zeros_like(ends)
-        grown[rows] = [len(part) - (end - start) for part, (start, end) in zip(parts, spans, strict=True)]
-        blanked = _replaced(blanked, spans, parts)
-        if terms is not None:
-            blanked = terms.restore(_replaced(data, spans, [text.encode() for text in normalized]), blanked)
-        return blanked, ends + np.cumsum(grown)
-
-    @Shared
-    def _bytes(self) -> bytes:
-        """The byte table of `_lower_and_blank`."""
-        return _ASCII if self._terms is None else self._terms.marked(_ASCII)
-
-    @Shared
-    def _terms(self) -> Terms | None:
-        """The terms of the vocabulary, None if it has none, as those of earlier versions."""
-        listed = self._listed_terms
-        if listed is None and isinstance(self._tokenizer, bytes):
-            listed = terms_of(json.loads(self._tokenizer))
-        elif listed is None:
-            added = [token.content for token in self.tokenizer.get_added_tokens_decoder().values()]
-            listed = [content for content in added if is_term(content)]
-        return Terms(listed) if listed else None
-
-    def _with_blanks(self) -> list[str]:
-        """List the tokens by id, each followed by a blank.
-
-        No text contains the unknown token or a continuation, so their places are free. The unknown token's place has a
-        single blank, the result of two blanks in a row. A word that keeps its punctuation might look like a
-        continuation, so with terms these places have a control, which no normalised text has.
-        """
-        tokens = self._tokens or self._read_tokens()
-        if self._terms is not None:
-            tokens = ["\0" if token.startswith(CONTINUATION) else token for token in tokens]
-        return [f"{token} " for token in ["", *tokens[1:]]]
-
-    @Shared
-    def _words(self) -> "pa.Array":
-        """The same as an array."""
-        return _as_array("".join(self._with_blanks()).encode())[0]
-
-    def _read_tokens(self) -> list[str]:
-        """List the tokens by id, without loading the tokenizer if its content is available."""
-        if isinstance(self._tokenizer, bytes) and self.linear is None:
-            return words_of(json.loads(self._tokenizer))
-        return by_id(self.tokenizer.get_vocab())
-
-    @Shared
-    def _index(self) -> dict[str, int]:
-        """The id of each of `_words`."""
-        return {word: index for index, word in enumerate(self._with_blanks())}
-
-    def _with_pieces(
-        self, words: Words, ids: NDArray[np.int32], unknown: NDArray[np.int64], offsets: NDArray[np.int64]
-    ) -> TokenIds:
-        """Replace each unknown word, by its place, by its pieces."""
-        distinct, kinds = _distinct(words, unknown)
-        pieces = TokenIds.from_lists(self._pieces(distinct)).take(kinds)
-        return TokenIds(ids, offsets).replaced(unknown, pieces)
-
-    def _pieces(self, words: list[str]) -> list[list[int]]:
-        """Look up the ids of each word's pieces, and cache them: unknown words recur in later batches."""
-        with _CUTTING:
-            if len(self.derived.cuts) > KNOWN_CUTS:
-                self.derived.cuts.clear()
-            new = [word for word in dict.fromkeys(words) if word not in self.derived.cuts]
-            cuts = self.tokenizer.encode_batch_fast(new, add_special_tokens=False)
-            self.derived.cuts.update(zip(new, (cut.ids for cut in cuts), strict=True))
-            return [self.derived.cuts[word] for word in words]
+    def _known_ids(self, sentences: list[str]) -> TokenIds:
+        """Cut sentences by the tokenizer, and keep the tokens that count."""
+        return self.known(self._simple_ids(sentences) if self.rules is None else self._token_ids(sentences, self.rules))
 
 
-def _replaced(data: bytes, spans: list[tuple[int, int]], parts: list[bytes]) -> bytes:
-    """Replace each span of `data`, from its start up to its end, by its part."""
-    pieces, done = [], 0
-    for (start, end), part in zip(spans, parts, strict=True):
-        pieces += [data[done:start], part]
-        done = end
-    return b"".join([*pieces, data[done:]])
-
-
-def _cut(text: bytes) -> tuple[Words, NDArray[np.int64]]:
-    """Cut after each blank: return the words, and the end of each."""
-    if text.count(b" ") >= FEW_WORDS:
-        return _as_array(text)
-    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _CUT) + 1
-    return [f"{word} " for word in text.decode().split(" ")[:-1]], ends
-
-
-def _as_array(text: bytes) -> "tuple[pa.Array, NDArray[np.int64]]":
-    """Cut after each blank: return the words as an array that shares the bytes of `text`, and the end of each.
-
-    This module uses buffers in place of pa.array and to_numpy, which import pandas: that takes longer than all the
-    rest.
-    """
-    import pyarrow as pa
-
-    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _CUT) + 1
-    bounds = np.concatenate([[0], ends]).astype(np.int32)
-    return pa.StringArray.from_buffers(len(ends), pa.py_buffer(bounds), pa.py_buffer(text)), ends
-
-
-def _distinct(words: Words, places: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-    """List the distinct words at some places, and say which of them is at each; if there are few, a word may recur."""
-    if isinstance(words, list):
-        return [words[place] for place in places.tolist()], np.arange(len(places))
-    import pyarrow as pa
-
-    chosen = pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)])
-    encoded = words.take(chosen).dictionary_encode()
-    kinds = np.frombuffer(encoded.indices.buffers()[1], dtype=np.int32, count=len(places))
-    return encoded.dictionary.to_pylist(), kinds.astype(np.int64)
+def _write(vectors: Floats, out: Floats, normalize: bool) -> None:
+    """Write the first numbers of vectors, at unit length or as they are."""
+    kept = vectors[:, : out.shape[1]]
+    if normalize:
+        unit_rows(kept, out=out)
+    else:
+        out[:] = kept
 
 
 def _levels(tokens: TokenIds, weights: Floats) -> Floats:
@@ -1158,21 +1035,6 @@ def _whole(sentences: list[str]) -> list[str]:
     return [whole_surrogates(sentence) for sentence in sentences]
 
 
-def _joined(sentences: list[str]) -> tuple[bytes, NDArray[np.int64]]:
-    """Join the sentences in UTF-8, each followed by its only line feed; return these places, (sentences,), too."""
-    text = "\n".join([*sentences, ""])
-    if text.count("\n") != len(sentences):
-        text = "\n".join([*(sentence.replace("\n", " ") for sentence in sentences), ""])
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:
-        data = whole_surrogates(text).encode()
-    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _END)
-    if np.diff(ends, prepend=-1).max(initial=0) > LONG_TEXT and _ENDLESS.search(text):
-        return _joined([_ENDLESS.sub(r"\1", sentence) for sentence in sentences])
-    return data, ends
-
-
 def _check_count(name: str, count: int | None) -> None:
     if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
         raise ValueError(f"{name} is {count!r}; it is a whole number from 1.")
@@ -1184,9 +1046,9 @@ def _checked(on_unknown: OnUnknown) -> OnUnknown:
     return on_unknown
 
 
-def _refuse_unknown(texts: list[str], tokens: TokenIds, first: int) -> None:
-    """Raise ValueError for the first text of which no token is known; `tokens` are the known ones."""
-    rows = np.flatnonzero(tokens.lengths == 0)
+def _refuse_unknown(texts: list[str], counts: Counts, first: int) -> None:
+    """Raise ValueError for the first text of which no token is known; `counts` has the number of known ones."""
+    rows = np.flatnonzero(counts == 0)
     if len(rows):
         row = int(rows[0])
         raise ValueError(

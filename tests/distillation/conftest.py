@@ -20,6 +20,7 @@ from sentence_distillery.distillation.soft_labels import (
     soft_label_schema,
     word_schema,
 )
+from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer, count_words, static_tokenizer
 from sentence_distillery.io.artifacts import write_json, write_table
@@ -41,6 +42,18 @@ VERBS = ("left", "saw", "praised", "warned", "met", "paid")
 OBJECTS = ("harbour", "judge", "market", "village", "hospital", "stadium")
 DOCUMENTS = [". ".join(f"The {s} {v} the {o} again" for v in VERBS for o in OBJECTS) + "." for s in SUBJECTS]
 DIMENSION = 12
+
+
+@pytest.fixture(scope="module", params=["native", "simple"])
+def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run a test with the native core, and with the simple one that takes its place without a compiler."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "simple":
+            patch.setattr(StaticEncoder, "_vocabulary", None)
+            patch.setattr(StaticEncoder, "_core", property(lambda encoder: encoder._simple))
+        elif loading.core() is None:
+            pytest.skip("the native core was not compiled")
+        yield
 
 
 def table(rows: int, columns: int) -> Floats:

@@ -22,12 +22,14 @@ from sentence_distillery.encoder.compression import (
 )
 from sentence_distillery.encoder.files import TABLE, WEIGHTS
 from sentence_distillery.encoder.reading import model_directory
-from sentence_distillery.encoder.static_encoder import EXACT, StaticEncoder
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, write_tensors
 from sentence_distillery.io.ragged import TokenIds, unit_rows
 
 from .conftest import CARD, deep_encoder, files, paper_encoder, static_encoder
 from .test_encoder import ODD
+
+pytestmark = pytest.mark.usefixtures("both_ways")  # native and simple
 
 TEXTS = ["The storm closed the port.", "unknowns at the cafe, ing x", "Café 港 storm", "the " * 300 + "storm", "", "?!"]
 
@@ -88,18 +90,21 @@ def test_int8_and_levels_are_the_same_vectors() -> None:
 
 
 def test_sums_of_levels_are_exact() -> None:
-    """The longest sentence that fits in 16 bits, and one token more, of the largest level."""
+    """The longest text whose sums fit in 16 bits, one token more, and many more, of the largest levels."""
     encoder = static_encoder()
     stored = np.zeros(encoder.stored.shape, dtype=np.int8)
     vocabulary = encoder.tokenizer.get_vocab()
     storm, port = vocabulary["storm"], vocabulary["port"]
-    stored[storm], stored[port, 0] = 127, -100
+    stored[storm], stored[storm, 1], stored[port, 0] = 127, -128, -100
     integers = StaticEncoder(encoder.tokenizer, stored)
-    lists = [[storm] * EXACT, [storm] * (EXACT + 1), [storm] * EXACT + [port], [storm] * 40_000, [port]]
-    tokens = TokenIds.from_lists(lists)
-    expected = unit_rows(tokens.sums(stored.astype(np.int64)).astype(np.float32))
-    np.testing.assert_allclose(integers.embed(tokens), expected, atol=1e-7)
-    assert (integers.embed(tokens)[:2] > 0).all()
+    counts = [(255, 0), (256, 0), (255, 1), (510, 0), (511, 0), (40_000, 0), (0, 1)]
+    texts = ["storm " * storms + "port " * ports for storms, ports in counts]
+    tokens = TokenIds.from_lists([[storm] * storms + [port] * ports for storms, ports in counts])
+    expected = tokens.sums(stored.astype(np.int64))
+    np.testing.assert_allclose(integers.embed(tokens), unit_rows(expected.astype(np.float32)), atol=1e-7)
+    np.testing.assert_allclose(integers.encode(texts), unit_rows(expected.astype(np.float32)), atol=1e-7)
+    means = (expected / tokens.lengths[:, None]).astype(np.float32)
+    np.testing.assert_allclose(integers.encode(texts, normalize_embeddings=False), means, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("damage", "message"), [(0.3, "levels"), (300.0, "levels"), (float("nan"), "levels")])

@@ -175,7 +175,7 @@ def test_many_loads_share_what_they_read(model: Path) -> None:
     vectors = [encoder.encode(SENTENCE) for encoder in encoders]
     assert all(np.array_equal(vector, vectors[0]) for vector in vectors)
     assert len({id(encoder.stored) for encoder in encoders}) == 1
-    assert len({id(encoder._words) for encoder in encoders}) == 1
+    assert len({id(encoder._vocabulary) for encoder in encoders}) == 1
     assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 

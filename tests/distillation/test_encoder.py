@@ -14,14 +14,17 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 
+from sentence_distillery.encoder import core
 from sentence_distillery.encoder import static_encoder as module
 from sentence_distillery.encoder.files import CONFIG, TABLE, TOKENIZER, WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN_ID, content_tokenizer
+from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, content_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_tensors
 from sentence_distillery.io.ragged import Floats, TokenIds
 
 from .conftest import static_encoder, table
+
+pytestmark = pytest.mark.usefixtures("both_ways")  # native and simple
 
 TOLERANCE = 1e-5
 ODD = [
@@ -99,32 +102,12 @@ def test_lone_surrogates_are_left_out(student: Path) -> None:
         reference(student).encode(["storm \ud800"])
 
 
-def test_the_fast_path_equals_the_tokenizer() -> None:
-    """Token ids by Arrow are those of the tokenizer, except for unknown ones."""
+def test_tokens_equal_those_of_the_tokenizer() -> None:
     encoder = static_encoder()
-    fast = encoder.token_ids(ODD).without(UNKNOWN_ID)
-    slow = TokenIds.from_lists(e.ids for e in encoder.tokenizer.encode_batch(ODD)).without(UNKNOWN_ID)
-    np.testing.assert_array_equal(fast.offsets, slow.offsets)
-    np.testing.assert_array_equal(fast.ids, slow.ids)
-
-
-def test_the_dictionary_equals_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few words are looked up in a dictionary, many in Arrow: the same ids."""
-    few = static_encoder().token_ids(ODD[:-1])
-    monkeypatch.setattr(module, "FEW_WORDS", 0)
-    many = static_encoder().token_ids(ODD[:-1])
-    np.testing.assert_array_equal(few.offsets, many.offsets)
-    np.testing.assert_array_equal(few.ids, many.ids)
-
-
-def test_the_tokenizer_is_read_when_a_sentence_needs_it(static_student: Path) -> None:
-    """ASCII and known words do not need it; a word that has to be split, or an accent, does."""
-    encoder = StaticEncoder.load(static_student)
-    encoder.encode(["The storm closed the port!"] * 3)
-    assert "tokenizer" not in vars(encoder)
-    (static_student / TOKENIZER).write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match=r"tokenizer\.json is not a tokenizer"):
-        encoder.encode(["unknowns"])
+    found = encoder.token_ids(ODD).without(UNKNOWN_ID)
+    expected = TokenIds.from_lists(e.ids for e in encoder.tokenizer.encode_batch(ODD)).without(UNKNOWN_ID)
+    np.testing.assert_array_equal(found.offsets, expected.offsets)
+    np.testing.assert_array_equal(found.ids, expected.ids)
 
 
 def test_the_table_is_a_view_of_the_file(static_student: Path) -> None:
@@ -141,7 +124,7 @@ def test_more_batches_than_threads(static_student: Path, monkeypatch: pytest.Mon
     for smallest, chunk in ((7, 3), (100, 1_000)):
         monkeypatch.setattr(module, "SMALLEST_BATCH", smallest)
         monkeypatch.setattr(module, "BATCH", smallest)
-        monkeypatch.setattr(module, "CHUNK", chunk)
+        monkeypatch.setattr(core, "CHUNK", chunk)
         np.testing.assert_array_equal(StaticEncoder.load(static_student).encode(texts), expected)
 
 
@@ -183,13 +166,6 @@ def test_weights_before_a_layer_with_a_bias() -> None:
         np.testing.assert_allclose(encoder.pool(tokens, weights), by_hand, rtol=1e-6)
     known = np.array([0.0, 0.5, 0.5], np.float32)
     np.testing.assert_allclose(encoder.pool(tokens, known), encoder.pool(tokens), rtol=1e-6)
-
-
-def test_punctuation_of_every_plane() -> None:
-    """The fast path separates exactly the characters that the splitter separates."""
-    for code in (0x2014, 0x61D, 0x166D, 0x2E52, 0x3001, 0x1F600):
-        apart = len(SPLITTER.pre_tokenize_str(f"x{chr(code)}x")) == 3
-        assert chr(code).translate(module._PUNCTUATION) == (" " if apart else chr(code))
 
 
 def header(content: Mapping[str, object], size: int | None = None) -> bytes:

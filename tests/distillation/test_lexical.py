@@ -20,6 +20,8 @@ from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, read_tensors, write_tensors
 from sentence_distillery.io.ragged import TokenIds
 
+pytestmark = pytest.mark.usefixtures("both_ways")  # native and simple
+
 WORDS = ["the", "storm", "storms", "closed", "port", "gale", "bank", "rates"]
 TEXTS = ["the storm closed the port", "the bank closed", "storms", "the rates", "gale the gale gale", "", "the qzx"]
 WEIGHT = 1.5

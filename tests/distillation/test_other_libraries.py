@@ -22,6 +22,8 @@ from sentence_distillery.encoder.files import CONFIG, MODULES, SETTINGS, TOKENIZ
 from sentence_distillery.io.artifacts import read_tensors, write_json, write_tensors
 from sentence_distillery.io.ragged import Floats
 
+pytestmark = pytest.mark.usefixtures("both_ways")  # native and simple
+
 TEXTS = [
     "The storm closed the port.",
     "A gale, shut the harbour: C++ is not C#!",

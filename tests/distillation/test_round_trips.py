@@ -22,6 +22,8 @@ from sentence_distillery.io.artifacts import InputError, write_json, write_tenso
 from .conftest import CARD, deep_encoder, files, static_encoder, table
 from .test_encoder import ODD
 
+pytestmark = pytest.mark.usefixtures("both_ways")  # native and simple
+
 TEXTS = ODD[:-1]
 
 

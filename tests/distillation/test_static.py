@@ -14,6 +14,8 @@ from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
+pytestmark = pytest.mark.usefixtures("both_ways")  # native and simple
+
 TARGETS = (np.random.default_rng(0).normal(size=(40, 6)) * [9, 5, 3, 2, 1, 0.5] + 1).astype(np.float16)
 
 

@@ -30,6 +30,8 @@ from tests.strings import SAMPLES, any_strings
 
 from .conftest import table
 
+pytestmark = pytest.mark.usefixtures("both_ways")  # native and simple
+
 TERMS = [
     *("c#", "c++", ".net", "asp.net", "3.14", "1,000", "e-mail", "covid-19", "#metoo", "@who", "u.s", "a_b", "x/y"),
     *("a.b", "a.b.c", "b.c", "i-", "+", "il-2", "é-1", "naive-1", "#ing", "😀", "👍", "🏽", "🇩", "❤", "½-1"),

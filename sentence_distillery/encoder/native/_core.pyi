@@ -1,0 +1,23 @@
+"""The types of the compiled module; module.c says what they do."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+unicode_tables: str
+
+class Vocabulary:
+    def __new__(cls, words: list[str], terms: list[int], longest_word: int, normalizer: int, /) -> Vocabulary: ...
+    def token_ids(self, texts: list[str], /) -> tuple[bytes, bytes]: ...
+    def normalized(self, text: str, /) -> str: ...
+
+class Encoder:
+    def __new__(
+        cls,
+        vocabulary: Vocabulary,
+        table: NDArray[Any],
+        unit: float,
+        channel: tuple[NDArray[Any], NDArray[Any], NDArray[Any], int, float] | None,
+        /,
+    ) -> Encoder: ...
+    def encode(self, texts: list[str], out: NDArray[Any], form: int, counts: NDArray[Any] | None, /) -> int: ...

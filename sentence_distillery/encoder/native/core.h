@@ -1,0 +1,175 @@
+/* The native core of the encoder: UTF-8 in, vectors out. docs/explanation/native-core.md has the way of a text.
+
+   text.c        UTF-8 -> normalised text, a kind for each byte
+   vocabulary.c  words, pieces and terms in hash tables; normalised text -> token ids
+   vectors.c     token ids -> sums -> a vector
+   kernels.c     the inner loops for each instruction set
+   module.c      what Python sees
+
+   A Vocabulary and a Table do not change once they are made, so any number of threads may use them. All that a text
+   needs on its way is in a Scratch, one for each call at a time. Nothing is allocated for a text or a token, but a
+   buffer that grows to the longest run of text without white space. */
+
+#ifndef SENTENCE_DISTILLERY_CORE_H
+#define SENTENCE_DISTILLERY_CORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What each byte of normalised text belongs to. A character of words is 0 in the bits of SEPARATOR. */
+enum {
+    KIND_LETTER = 0x00, /* a character of words, \w of a regular expression */
+    KIND_SPACE = 0x81,
+    KIND_JOINER = 0x02, /* punctuation that is \w: _ */
+    KIND_SIGN = 0x82,   /* other punctuation */
+    KIND_EMOJI = 0x84,  /* an emoji with a token of its own, which stands apart */
+    KIND_EMOJI_W = 0x04, /* the same, \w */
+    KIND_ODD = 0x40,    /* no printable ASCII: the kernel leaves it to the table */
+    SEPARATOR = 0x7f,
+    NO_LETTER = 0x80, /* this bit alone: a character of words that is not \w, such as a mathematical sign */
+};
+
+enum {
+    CLASS_BLOCK = 32,    /* bytes that are classified at a time */
+    EXACT_TOKENS = 255,  /* rows of int8 whose sum 16 bits hold: 32,767 / 128 */
+    TEXT_ROOM = 4096,    /* bytes of normalised text after which its words are looked up */
+    TEXT_MARGIN = 64,    /* bytes after the end that may be read or written */
+    PLACES = 8,          /* of a stem in the lexical channel */
+    UNKNOWN = 0,         /* the id of the unknown token */
+    LONGEST_WORD = 400,  /* characters, of any vocabulary */
+};
+
+typedef struct {
+    size_t (*classify)(const uint8_t *text, uint8_t *bytes, uint8_t *kinds);
+    void (*sum_bytes)(const int8_t *table, size_t stride, size_t width, const int32_t *ids, size_t count, int16_t *sums);
+    void (*add_floats)(const float *table, size_t stride, size_t width, const int32_t *ids, size_t count, float *sums);
+    void (*add_halves)(const uint16_t *table, size_t stride, size_t width, const int32_t *ids, size_t count,
+                       float *sums);
+    float (*length)(const float *vector, size_t width);
+    void (*scale)(const float *vector, size_t width, float factor, float *scaled);
+    void (*widen)(const int16_t *sums, size_t width, float *floats);
+} Kernels;
+
+const Kernels *best_kernels(void);
+
+/* ---- text.c */
+
+typedef struct {
+    uint8_t *bytes, *kinds; /* TEXT_MARGIN longer than room */
+    size_t used, cut, room; /* the words before `cut` are complete */
+} Text;
+
+/* Where a text is read, and whether marks met that only the simple path orders. */
+typedef struct {
+    const uint8_t *at, *end;
+    int after_strange, strange;
+} Reader;
+
+/* A set of characters from U+2000 on, as a bitmap of two ranges; only emoji are in it. */
+typedef struct {
+    uint64_t low[0x1000 / 64], high[0x1000 / 64]; /* U+2000 to U+2FFF, U+1F000 to U+1FFFF */
+} Emoji;
+
+enum { NORMALIZER_FULL, NORMALIZER_BERT };
+
+int text_new(Text *text);
+void text_free(Text *text);
+int emoji_add(Emoji *emoji, uint32_t code);
+
+/* Append normalised text until the end of the text, or until there is enough of it that may be cut. Returns 0, or -1
+   without memory. */
+int read_text(Reader *reader, int normalizer, const Emoji *emoji, const Kernels *kernels, Text *text);
+void drop_read(Text *text);
+uint32_t decode_utf8(const uint8_t *at, const uint8_t *end, size_t *length);
+const char *unicode_version(void);
+
+/* ---- vocabulary.c */
+
+typedef struct {
+    uint64_t key;   /* up to eight bytes of a string as they are, or the hash of a longer one */
+    int32_t id;     /* -1: free */
+    uint32_t place; /* in the pool: length and bytes of a longer one; SHORT for a short one */
+} Slot;
+
+typedef struct {
+    Slot *slots;
+    uint8_t *pool;
+    uint64_t *filter; /* a bit for the hash of each string: most that are absent are told by it alone */
+    uint16_t *limits; /* by the hash of three bytes: the length of the longest string that begins with them */
+    size_t mask, count, pool_used, pool_room, longest;
+    unsigned slot_shift, filter_shift; /* the high bits of a hash that are left */
+} Map;
+
+typedef struct {
+    Map words, pieces, terms, beginnings; /* beginnings: terms up to their first sign */
+    Emoji emoji;
+    uint8_t sign[256];                   /* 1 for a byte that is the first sign of a term */
+    size_t longest_word;                 /* characters, at most LONGEST_WORD; a longer one is unknown */
+    int normalizer;
+    int32_t size; /* above every id */
+} Vocabulary;
+
+/* Token ids on their way: when the buffer is full, `flush` gets them. Their rows are asked for at once, so that they have
+   come from memory when they are summed: `row` bytes apart, of which `asked` are needed. */
+typedef struct Ids {
+    int32_t at[EXACT_TOKENS];
+    size_t count;
+    int (*flush)(struct Ids *ids, void *into);
+    void *into;
+    const char *rows;
+    size_t row, asked;
+} Ids;
+
+/* Counts of tokens; `bytes` is the length of all together. */
+int vocabulary_new(Vocabulary *vocabulary, size_t words, size_t pieces, size_t terms, size_t bytes);
+int is_piece(const uint8_t *token, size_t length);
+int vocabulary_add(Vocabulary *vocabulary, const uint8_t *token, size_t length, int32_t id);
+int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t length, int32_t id);
+void vocabulary_free(Vocabulary *vocabulary);
+
+/* Look up the tokens of some normalised text. Returns 0, or -1 if `flush` did. */
+int look_up_text(const Vocabulary *vocabulary, const Text *text, Ids *ids);
+
+/* ---- vectors.c */
+
+enum { AS_UNIT, AS_MEAN, AS_SUM };
+enum { TYPE_INT8 = 'b', TYPE_FLOAT16 = 'e', TYPE_FLOAT32 = 'f' };
+
+typedef struct {
+    const void *rows; /* (count, dimension), of `type` */
+    size_t count, dimension;
+    int type;
+    float unit; /* of a mean: the step between levels */
+} Table;
+
+/* The lexical channel: `numbers` has the stem of each token, the others a row for each stem. */
+typedef struct {
+    int32_t *numbers;
+    float *idf;
+    uint32_t *places; /* (stems, PLACES), each the dimension times two, and one more for a minus */
+    size_t stems, dimension;
+    float weight;
+} Channel;
+
+typedef struct {
+    const Table *table;
+    const Channel *channel; /* or NULL */
+    const Kernels *kernels;
+    size_t width;   /* of the vectors asked for */
+    size_t summed;  /* of the table, at most its dimension */
+    size_t known;   /* tokens of this text */
+    size_t listed;  /* stems of this text */
+    int spilled;    /* int8: more tokens than 16 bits hold */
+    int16_t *part;
+    int64_t *whole;
+    float *vector;
+    uint32_t *counts, *stems; /* of each stem, and those that occur */
+} Sums;
+
+int sums_new(Sums *sums, const Table *table, const Channel *channel, const Kernels *kernels);
+void sums_free(Sums *sums);
+void sums_start(Sums *sums, Ids *ids, size_t width);
+int sums_flush(Ids *ids, void *sums);
+void sums_finish(Sums *sums, Ids *ids, int form, float *out);
+
+#endif

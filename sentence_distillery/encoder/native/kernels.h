@@ -1,0 +1,143 @@
+/* The loops that take the time: classes of ASCII, and sums of rows. Included once for each instruction set by kernels.c.
+
+   KERNEL(name) names a function of this set, TARGET is the attribute that has the compiler use the set. All loops run
+   over numbers side by side, so that sums have the same bits whatever the set: nothing is reordered but the squares of
+   `length`, which are in 32 lanes everywhere. */
+
+/* Lower-case a block of ASCII and say of each byte what it is. White space becomes a blank; a byte that is not
+   printable ASCII or white space gets ODD, and its output means nothing. Returns the number of bytes before the first
+   odd one, at most CLASS_BLOCK. */
+TARGET static size_t KERNEL(classify)(const uint8_t *text, uint8_t *bytes, uint8_t *kinds)
+{
+#ifdef HAS_VECTORS
+    Block code, odd, space, lower, word, kind; /* a comparison gives 255 or 0 */
+    memcpy(&code, text, sizeof code);
+    lower = code | ((Block)(code - 'A' < 26) & 32);
+    word = (Block)((lower - 'a' < 26) | (code - '0' < 10));
+    space = (Block)((code == ' ') | (code == '\t') | (code == '\n') | (code == '\r'));
+    odd = (Block)((code >= 127) | (code < 32)) & ~space;
+    kind = KIND_SIGN ^ ((Block)(code == '_') & (KIND_SIGN ^ KIND_JOINER));
+    kind = (space & KIND_SPACE) | (odd & KIND_ODD) | (~(space | odd | word) & kind);
+    lower = (space & ' ') | (~space & lower);
+    memcpy(bytes, &lower, sizeof lower);
+    memcpy(kinds, &kind, sizeof kind);
+    uint64_t parts[CLASS_BLOCK / 8];
+    memcpy(parts, &odd, sizeof parts);
+    if (!(parts[0] | parts[1] | parts[2] | parts[3]))
+        return CLASS_BLOCK;
+#else
+    uint8_t any = 0;
+    for (int i = 0; i < CLASS_BLOCK; i++) {
+        uint8_t code = text[i];
+        uint8_t lower = code | (uint8_t)((uint8_t)(code - 'A') < 26 ? 32 : 0);
+        uint8_t word = ((uint8_t)(lower - 'a') < 26) | ((uint8_t)(code - '0') < 10);
+        uint8_t space = (code == ' ') | (code == '\t') | (code == '\n') | (code == '\r');
+        uint8_t odd = ((code >= 127) | (code < 32)) & !space;
+        bytes[i] = space ? ' ' : lower;
+        kinds[i] = word ? KIND_LETTER : space ? KIND_SPACE : odd ? KIND_ODD : code == '_' ? KIND_JOINER : KIND_SIGN;
+        any |= odd;
+    }
+    if (!any)
+        return CLASS_BLOCK;
+#endif
+    size_t place = 0;
+    while (kinds[place] != KIND_ODD)
+        place++;
+    return place;
+}
+
+/* Add up at most EXACT_TOKENS rows of int8 in 16 bits, which hold their sum: (width) int16. */
+TARGET static void KERNEL(sum_bytes)(const int8_t *table, size_t stride, size_t width, const int32_t *ids, size_t count,
+                                     int16_t *sums)
+{
+    size_t start = 0;
+#ifdef HAS_VECTORS
+    for (; start + LANES * 4 <= width; start += LANES * 4) { /* a few registers, filled by all rows in turn */
+        Shorts one = {0}, two = {0}, three = {0}, four = {0};
+        for (size_t i = 0; i < count; i++) {
+            Bytes parts[4];
+            memcpy(parts, table + (size_t)ids[i] * stride + start, sizeof parts);
+            one += __builtin_convertvector(parts[0], Shorts);
+            two += __builtin_convertvector(parts[1], Shorts);
+            three += __builtin_convertvector(parts[2], Shorts);
+            four += __builtin_convertvector(parts[3], Shorts);
+        }
+        memcpy(sums + start, &one, sizeof one);
+        memcpy(sums + start + LANES, &two, sizeof two);
+        memcpy(sums + start + LANES * 2, &three, sizeof three);
+        memcpy(sums + start + LANES * 3, &four, sizeof four);
+    }
+#endif
+    if (start == width)
+        return;
+    memset(sums + start, 0, (width - start) * sizeof *sums);
+    for (size_t i = 0; i < count; i++) {
+        const int8_t *row = table + (size_t)ids[i] * stride;
+        for (size_t k = start; k < width; k++)
+            sums[k] = (int16_t)(sums[k] + row[k]);
+    }
+}
+
+/* Add rows of float32 to sums, in their order. */
+TARGET static void KERNEL(add_floats)(const float *table, size_t stride, size_t width, const int32_t *ids, size_t count,
+                                      float *restrict sums)
+{
+    for (size_t i = 0; i < count; i++) {
+        const float *row = table + (size_t)ids[i] * stride;
+        for (size_t k = 0; k < width; k++)
+            sums[k] += row[k];
+    }
+}
+
+/* The same for float16, whose numbers float32 has in full; they are finite. */
+TARGET static void KERNEL(add_halves)(const uint16_t *table, size_t stride, size_t width, const int32_t *ids,
+                                      size_t count, float *restrict sums)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint16_t *row = table + (size_t)ids[i] * stride;
+        for (size_t k = 0; k < width; k++) {
+            uint32_t half = row[k], sign = (half & 0x8000u) << 16, rest = half & 0x7fffu;
+            float small = (float)(int32_t)rest * 0x1p-24f, value; /* below 2^-14 the rest counts steps of 2^-24 */
+            uint32_t bits = (rest << 13) + (112u << 23), small_bits;
+            memcpy(&small_bits, &small, sizeof bits);
+            bits = (rest < 0x400u ? small_bits : bits) | sign;
+            memcpy(&value, &bits, sizeof value);
+            sums[k] += value;
+        }
+    }
+}
+
+/* The length of a vector. */
+TARGET static float KERNEL(length)(const float *vector, size_t width)
+{
+    float lanes[32] = {0};
+    size_t start = 0;
+    for (; start + 32 <= width; start += 32)
+        for (size_t lane = 0; lane < 32; lane++)
+            lanes[lane] += vector[start + lane] * vector[start + lane];
+    for (size_t lane = 0; start + lane < width; lane++)
+        lanes[lane] += vector[start + lane] * vector[start + lane];
+    for (size_t half = 16; half > 0; half /= 2)
+        for (size_t lane = 0; lane < half; lane++)
+            lanes[lane] += lanes[lane + half];
+    return sqrtf(lanes[0]);
+}
+
+/* Multiply a vector by a factor. */
+TARGET static void KERNEL(scale)(const float *vector, size_t width, float factor, float *scaled)
+{
+    for (size_t k = 0; k < width; k++)
+        scaled[k] = vector[k] * factor;
+}
+
+/* Make floats of int16. */
+TARGET static void KERNEL(widen)(const int16_t *sums, size_t width, float *floats)
+{
+    for (size_t k = 0; k < width; k++)
+        floats[k] = (float)sums[k];
+}
+
+static const Kernels KERNEL(kernels) = {
+    KERNEL(classify), KERNEL(sum_bytes), KERNEL(add_floats), KERNEL(add_halves),
+    KERNEL(length),   KERNEL(scale),     KERNEL(widen),
+};

@@ -1,0 +1,686 @@
+/* What Python sees of the core, by its stable interface: one build serves every version from 3.11 on.
+
+   Vocabulary(words, terms, longest_word, normalizer)
+       token_ids(texts) -> (bytes, bytes)          int32 ids, 0 for an unknown word, and int32 counts
+       normalized(text) -> str
+   Encoder(vocabulary, table, unit, channel)       channel: None or (numbers, idf, places, dimension, weight)
+       encode(texts, out, form, counts) -> int     the least number of known tokens of a text
+
+   A text in which marks meet that only `tokenizers` sorts has the count -1, and its vector means nothing.
+
+   Texts are read a batch at a time: the batch is held, then the interpreter's lock is released. All that is loaded is
+   checked here, so that no id or place leads out of a table. */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHANGED "The list of texts changed while it was read."
+
+enum { BATCH = 256, KEPT_ROOM = 1 << 20 };
+
+typedef struct {
+    PyObject_HEAD
+    Vocabulary *vocabulary;
+} VocabularyObject;
+
+/* What one call needs. */
+typedef struct {
+    Text text;
+    Ids ids;
+    Sums sums;
+} Scratch;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *owner; /* of the vocabulary */
+    const Vocabulary *vocabulary;
+    const Kernels *kernels;
+    Py_buffer rows;
+    Table table;
+    Channel *channel;
+    Scratch *spare; /* of the last call; the interpreter's lock guards it */
+} EncoderObject;
+
+/* ---- Vocabulary */
+
+static int add_words(Vocabulary *vocabulary, PyObject *words)
+{
+    Py_ssize_t length;
+    for (Py_ssize_t id = 0; id < PyList_Size(words); id++) {
+        const char *word = PyUnicode_AsUTF8AndSize(PyList_GetItem(words, id), &length);
+        if (!word)
+            return -1;
+        if (vocabulary_add(vocabulary, (const uint8_t *)word, (size_t)length, (int32_t)id) < 0) {
+            PyErr_Format(PyExc_ValueError, "The token %zd is longer than the core can look up.", id);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int add_terms(Vocabulary *vocabulary, PyObject *words, PyObject *terms)
+{
+    Py_ssize_t length;
+    for (Py_ssize_t i = 0; i < PyList_Size(terms); i++) {
+        Py_ssize_t id = PyLong_AsSsize_t(PyList_GetItem(terms, i));
+        if (id == -1 && PyErr_Occurred())
+            return -1;
+        PyObject *word = id < 0 ? NULL : PyList_GetItem(words, id);
+        const char *term = word ? PyUnicode_AsUTF8AndSize(word, &length) : NULL;
+        if (!term)
+            return -1;
+        if (vocabulary_add_term(vocabulary, (const uint8_t *)term, (size_t)length, (int32_t)id) < 0) {
+            PyErr_Format(PyExc_ValueError, "The term %zd is not one that the core finds in a text.", id);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Count the pieces and the bytes of a list of tokens. */
+static int count_tokens(PyObject *words, size_t *pieces, size_t *bytes)
+{
+    Py_ssize_t length;
+    for (Py_ssize_t i = 0; i < PyList_Size(words); i++) {
+        const char *word = PyUnicode_AsUTF8AndSize(PyList_GetItem(words, i), &length);
+        if (!word)
+            return -1;
+        *pieces += (size_t)is_piece((const uint8_t *)word, (size_t)length);
+        *bytes += (size_t)length;
+    }
+    return 0;
+}
+
+static int fill_vocabulary(Vocabulary *vocabulary, PyObject *words, PyObject *terms)
+{
+    size_t pieces = 0, bytes = 0, count = (size_t)PyList_Size(words);
+    if (count_tokens(words, &pieces, &bytes) < 0)
+        return -1;
+    vocabulary->size = (int32_t)count;
+    if (vocabulary_new(vocabulary, count - pieces, pieces, (size_t)PyList_Size(terms), bytes) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return add_words(vocabulary, words) < 0 || add_terms(vocabulary, words, terms) < 0 ? -1 : 0;
+}
+
+static PyObject *vocabulary_make(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
+{
+    PyObject *words, *terms;
+    int longest, normalizer;
+    if (!PyArg_ParseTuple(arguments, "O!O!ii", &PyList_Type, &words, &PyList_Type, &terms, &longest, &normalizer))
+        return NULL;
+    if (longest < 1 || longest > LONGEST_WORD || (normalizer != NORMALIZER_FULL && normalizer != NORMALIZER_BERT) ||
+        PyList_Size(words) < 1 || PyList_Size(words) > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "The core does not know such a vocabulary.");
+        return NULL;
+    }
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    VocabularyObject *made = (VocabularyObject *)allocate(type, 0);
+    if (!made)
+        return NULL;
+    made->vocabulary = calloc(1, sizeof *made->vocabulary);
+    if (!made->vocabulary) {
+        Py_DECREF(made);
+        return PyErr_NoMemory();
+    }
+    made->vocabulary->longest_word = (size_t)longest;
+    made->vocabulary->normalizer = normalizer;
+    if (fill_vocabulary(made->vocabulary, words, terms) < 0) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    return (PyObject *)made;
+}
+
+static void end_object(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(object);
+    Py_DECREF(type);
+}
+
+static void vocabulary_end(PyObject *object)
+{
+    VocabularyObject *made = (VocabularyObject *)object;
+    if (made->vocabulary)
+        vocabulary_free(made->vocabulary);
+    free(made->vocabulary);
+    end_object(object);
+}
+
+/* ---- Encoder */
+
+static int set_table(EncoderObject *made, PyObject *rows, float unit)
+{
+    if (PyObject_GetBuffer(rows, &made->rows, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
+        return -1;
+    const Py_buffer *view = &made->rows;
+    char type = view->format && strlen(view->format) == 1 ? view->format[0] : 0;
+    Py_ssize_t size = type == TYPE_INT8 ? 1 : type == TYPE_FLOAT16 ? 2 : type == TYPE_FLOAT32 ? 4 : 0;
+    if (!size || view->itemsize != size || view->ndim != 2 || view->shape[0] < made->vocabulary->size ||
+        view->shape[1] < 1 || view->shape[1] > 1 << 24 || (uintptr_t)view->buf % (uintptr_t)size) {
+        PyErr_SetString(PyExc_ValueError, "The table is not int8, float16 or float32 with a row for each token.");
+        return -1;
+    }
+    made->table = (Table){view->buf, (size_t)view->shape[0], (size_t)view->shape[1], type, unit};
+    return 0;
+}
+
+/* Copy an array of one kind of number out of its buffer, and count its numbers. */
+static void *copied(PyObject *array, char format, size_t *count)
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
+        return NULL;
+    void *copy = NULL;
+    if (!view.format || view.format[0] != format || view.format[1] || view.itemsize != 4) {
+        PyErr_SetString(PyExc_ValueError, "An array of the lexical channel has another type.");
+    } else {
+        *count = (size_t)view.len / 4;
+        copy = malloc((size_t)view.len + 4);
+        if (copy)
+            memcpy(copy, view.buf, (size_t)view.len);
+        else
+            PyErr_NoMemory();
+    }
+    PyBuffer_Release(&view);
+    return copy;
+}
+
+static int channel_fits(const Channel *channel, size_t tokens, size_t stems, size_t places, size_t rows)
+{
+    if (channel->dimension < 1 || channel->dimension > 1 << 24 || tokens < rows || places != stems * PLACES)
+        return 0;
+    for (size_t i = 0; i < tokens; i++)
+        if (channel->numbers[i] < 0 || (size_t)channel->numbers[i] >= stems)
+            return 0;
+    for (size_t i = 0; i < places; i++)
+        if (channel->places[i] >> 1 >= channel->dimension)
+            return 0;
+    return 1;
+}
+
+static int set_channel(EncoderObject *made, PyObject *given)
+{
+    PyObject *numbers, *idf, *places;
+    Py_ssize_t dimension;
+    size_t tokens = 0, stems = 0, entries = 0;
+    Channel *channel = made->channel = calloc(1, sizeof *channel);
+    if (!channel) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (!PyArg_ParseTuple(given, "OOOnf", &numbers, &idf, &places, &dimension, &channel->weight))
+        return -1;
+    if (!(channel->numbers = copied(numbers, 'i', &tokens)) || !(channel->idf = copied(idf, 'f', &stems)) ||
+        !(channel->places = copied(places, 'I', &entries)))
+        return -1;
+    channel->stems = stems;
+    channel->dimension = dimension < 0 ? 0 : (size_t)dimension;
+    if (channel_fits(channel, tokens, stems, entries, (size_t)made->vocabulary->size))
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "The lexical channel points outside its table.");
+    return -1;
+}
+
+static PyObject *encoder_make(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
+{
+    PyObject *vocabulary, *rows, *channel;
+    float unit;
+    if (!PyArg_ParseTuple(arguments, "OOfO", &vocabulary, &rows, &unit, &channel))
+        return NULL;
+    PyObject *module = PyType_GetModule(type);
+    PyObject *expected = module ? PyObject_GetAttrString(module, "Vocabulary") : NULL;
+    int known = expected ? PyObject_IsInstance(vocabulary, expected) : -1;
+    Py_XDECREF(expected);
+    if (known < 1) {
+        if (!known)
+            PyErr_SetString(PyExc_TypeError, "The first argument is a Vocabulary.");
+        return NULL;
+    }
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    EncoderObject *made = (EncoderObject *)allocate(type, 0);
+    if (!made)
+        return NULL;
+    Py_INCREF(vocabulary);
+    made->owner = vocabulary;
+    made->vocabulary = ((VocabularyObject *)vocabulary)->vocabulary;
+    made->kernels = best_kernels();
+    if (set_table(made, rows, unit) < 0 || (channel != Py_None && set_channel(made, channel) < 0)) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    return (PyObject *)made;
+}
+
+static void scratch_free(Scratch *scratch)
+{
+    if (!scratch)
+        return;
+    text_free(&scratch->text);
+    sums_free(&scratch->sums);
+    free(scratch);
+}
+
+static void encoder_end(PyObject *object)
+{
+    EncoderObject *made = (EncoderObject *)object;
+    scratch_free(made->spare);
+    if (made->channel) {
+        free(made->channel->numbers);
+        free(made->channel->idf);
+        free(made->channel->places);
+        free(made->channel);
+    }
+    if (made->rows.obj)
+        PyBuffer_Release(&made->rows);
+    Py_XDECREF(made->owner);
+    end_object(object);
+}
+
+/* Take the scratch of the last call, or make one. */
+static Scratch *scratch_take(EncoderObject *encoder)
+{
+    Scratch *scratch = encoder->spare;
+    encoder->spare = NULL;
+    if (scratch)
+        return scratch;
+    scratch = calloc(1, sizeof *scratch);
+    if (scratch && text_new(&scratch->text) == 0 &&
+        sums_new(&scratch->sums, &encoder->table, encoder->channel, encoder->kernels) == 0)
+        return scratch;
+    scratch_free(scratch);
+    PyErr_NoMemory();
+    return NULL;
+}
+
+/* Keep a scratch for the next call, unless a long text made it large. */
+static void scratch_give(EncoderObject *encoder, Scratch *scratch)
+{
+    if (encoder->spare || scratch->text.room > KEPT_ROOM)
+        scratch_free(scratch);
+    else
+        encoder->spare = scratch;
+}
+
+typedef struct {
+    const uint8_t *bytes;
+    size_t length;
+} View;
+
+/* Look a text up, to the end. Returns 0, 1 for a strange one, or -1 without memory. */
+static int look_up(const Vocabulary *vocabulary, const Kernels *kernels, Text *text, Ids *ids, View view)
+{
+    Reader reader = {view.bytes, view.bytes + view.length, 0, 0};
+    text->used = text->cut = 0;
+    ids->count = 0;
+    do {
+        if (read_text(&reader, vocabulary->normalizer, &vocabulary->emoji, kernels, text) < 0 ||
+            look_up_text(vocabulary, text, ids) < 0)
+            return -1;
+        drop_read(text);
+    } while (reader.at < reader.end);
+    return reader.strange;
+}
+
+/* The texts of a batch: what they hold, and the objects that hold it. */
+typedef struct {
+    View views[BATCH];
+    PyObject *owners[BATCH];
+    int32_t counts[BATCH];
+    size_t count;
+} Batch;
+
+/* Join pairs of surrogates, and replace a lone one, as text that comes from outside may have. */
+static PyObject *whole_surrogates(PyObject *text)
+{
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        return NULL;
+    PyErr_Clear();
+    PyObject *pairs = PyUnicode_AsEncodedString(text, "utf-16", "surrogatepass");
+    PyObject *whole = pairs ? PyUnicode_FromEncodedObject(pairs, "utf-16", "replace") : NULL;
+    Py_XDECREF(pairs);
+    return whole;
+}
+
+static void batch_release(Batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        Py_DECREF(batch->owners[i]);
+    batch->count = 0;
+}
+
+/* Hold the texts from `first` on, up to a full batch. */
+static int batch_hold(Batch *batch, PyObject *texts, Py_ssize_t first, Py_ssize_t count)
+{
+    batch->count = 0;
+    for (Py_ssize_t i = first; i < first + count; i++) {
+        Py_ssize_t length;
+        PyObject *text = PyList_GetItem(texts, i);
+        if (!text)
+            goto failed;
+        Py_INCREF(text);
+        const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
+        if (!bytes) {
+            PyObject *whole = whole_surrogates(text);
+            Py_DECREF(text);
+            text = whole;
+            bytes = text ? PyUnicode_AsUTF8AndSize(text, &length) : NULL;
+            if (!bytes) {
+                Py_XDECREF(text);
+                goto failed;
+            }
+        }
+        batch->owners[batch->count] = text;
+        batch->views[batch->count++] = (View){(const uint8_t *)bytes, (size_t)length};
+    }
+    return 0;
+failed:
+    batch_release(batch);
+    return -1;
+}
+
+typedef struct {
+    float *out;
+    size_t width;
+    int form;
+} Wanted;
+
+/* Encode a batch without the interpreter's lock. */
+static int encode_batch(const EncoderObject *encoder, Scratch *scratch, Batch *batch, Wanted wanted)
+{
+    Sums *sums = &scratch->sums;
+    scratch->ids.flush = sums_flush;
+    scratch->ids.into = sums;
+    for (size_t i = 0; i < batch->count; i++) {
+        sums_start(sums, &scratch->ids, wanted.width);
+        int strange = look_up(encoder->vocabulary, encoder->kernels, &scratch->text, &scratch->ids, batch->views[i]);
+        sums_finish(sums, &scratch->ids, wanted.form, wanted.out + i * wanted.width);
+        if (strange < 0)
+            return -1;
+        batch->counts[i] = strange ? -1 : sums->known > INT32_MAX ? INT32_MAX : (int32_t)sums->known;
+    }
+    return 0;
+}
+
+static int is_float_matrix(const Py_buffer *view, Py_ssize_t rows, size_t widest)
+{
+    return view->ndim == 2 && view->itemsize == 4 && view->format && !strcmp(view->format, "f") &&
+           view->shape[0] == rows && view->shape[1] >= 1 && (size_t)view->shape[1] <= widest &&
+           (uintptr_t)view->buf % 4 == 0;
+}
+
+static int is_count_list(const Py_buffer *view, Py_ssize_t rows)
+{
+    return view->ndim == 1 && view->itemsize == 4 && view->format && !strcmp(view->format, "i") &&
+           view->shape[0] == rows && (uintptr_t)view->buf % 4 == 0;
+}
+
+/* Encode a list into a matrix that was checked; `counts` may be NULL. */
+static PyObject *encode_list(EncoderObject *encoder, PyObject *texts, Wanted wanted, int32_t *counts)
+{
+    Batch batch;
+    int32_t least = INT32_MAX;
+    Py_ssize_t rows = PyList_Size(texts);
+    Scratch *scratch = scratch_take(encoder);
+    if (!scratch)
+        return NULL;
+    for (Py_ssize_t first = 0; first < rows; first += BATCH) {
+        int failed;
+        Py_ssize_t count = rows - first < BATCH ? rows - first : BATCH;
+        if (PyList_Size(texts) != rows || batch_hold(&batch, texts, first, count) < 0) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_RuntimeError, CHANGED);
+            scratch_give(encoder, scratch);
+            return NULL;
+        }
+        Wanted part = {wanted.out + (size_t)first * wanted.width, wanted.width, wanted.form};
+        Py_BEGIN_ALLOW_THREADS;
+        failed = encode_batch(encoder, scratch, &batch, part);
+        Py_END_ALLOW_THREADS;
+        for (size_t i = 0; i < batch.count; i++) {
+            least = batch.counts[i] < least ? batch.counts[i] : least;
+            if (counts)
+                counts[(size_t)first + i] = batch.counts[i];
+        }
+        batch_release(&batch);
+        if (failed) {
+            scratch_free(scratch);
+            return PyErr_NoMemory();
+        }
+    }
+    scratch_give(encoder, scratch);
+    return PyLong_FromLong(least);
+}
+
+static PyObject *encoder_encode(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    EncoderObject *encoder = (EncoderObject *)self;
+    Py_buffer out, counts = {0};
+    PyObject *result = NULL;
+    if (count != 4 || !PyList_Check(arguments[0])) {
+        PyErr_SetString(PyExc_TypeError, "encode takes a list of texts, an array for vectors, a form, and counts.");
+        return NULL;
+    }
+    long form = PyLong_AsLong(arguments[2]);
+    if (form == -1 && PyErr_Occurred())
+        return NULL;
+    if (PyObject_GetBuffer(arguments[1], &out, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE | PyBUF_FORMAT) < 0)
+        return NULL;
+    if (arguments[3] != Py_None &&
+        PyObject_GetBuffer(arguments[3], &counts, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE | PyBUF_FORMAT) < 0) {
+        PyBuffer_Release(&out);
+        return NULL;
+    }
+    Py_ssize_t rows = PyList_Size(arguments[0]);
+    size_t widest = encoder->table.dimension + (encoder->channel ? encoder->channel->dimension : 0);
+    if (form < AS_UNIT || form > AS_SUM || !is_float_matrix(&out, rows, widest) ||
+        (counts.obj && !is_count_list(&counts, rows)))
+        PyErr_SetString(PyExc_ValueError, "The arrays for vectors and counts have another shape or type.");
+    else
+        result = encode_list(encoder, arguments[0], (Wanted){out.buf, (size_t)out.shape[1], (int)form}, counts.buf);
+    PyBuffer_Release(&out);
+    if (counts.obj)
+        PyBuffer_Release(&counts);
+    return result;
+}
+
+/* ---- Token ids */
+
+typedef struct {
+    int32_t *at;
+    size_t count, room;
+} Collected;
+
+static int collect(Ids *ids, void *into)
+{
+    Collected *collected = into;
+    if (collected->count + ids->count > collected->room) {
+        size_t room = (collected->room + ids->count) * 2;
+        int32_t *at = realloc(collected->at, room * sizeof *at);
+        if (!at)
+            return -1;
+        collected->at = at;
+        collected->room = room;
+    }
+    memcpy(collected->at + collected->count, ids->at, ids->count * sizeof *ids->at);
+    collected->count += ids->count;
+    ids->count = 0;
+    return 0;
+}
+
+static int collect_batch(const Vocabulary *vocabulary, Text *text, Batch *batch, Collected *collected)
+{
+    Ids ids = {.flush = collect, .into = collected};
+    const Kernels *kernels = best_kernels();
+    for (size_t i = 0; i < batch->count; i++) {
+        size_t before = collected->count;
+        int strange = look_up(vocabulary, kernels, text, &ids, batch->views[i]);
+        if (strange < 0 || collect(&ids, collected) < 0)
+            return -1;
+        if (strange)
+            collected->count = before;
+        batch->counts[i] = strange ? -1 : (int32_t)(collected->count - before);
+    }
+    return 0;
+}
+
+static int collect_list(const Vocabulary *vocabulary, PyObject *texts, Text *text, Collected *collected, int32_t *counts)
+{
+    Batch batch;
+    Py_ssize_t rows = PyList_Size(texts);
+    for (Py_ssize_t first = 0; first < rows; first += BATCH) {
+        int failed;
+        Py_ssize_t count = rows - first < BATCH ? rows - first : BATCH;
+        if (PyList_Size(texts) != rows) {
+            PyErr_SetString(PyExc_RuntimeError, CHANGED);
+            return -1;
+        }
+        if (batch_hold(&batch, texts, first, count) < 0)
+            return -1;
+        Py_BEGIN_ALLOW_THREADS;
+        failed = collect_batch(vocabulary, text, &batch, collected);
+        Py_END_ALLOW_THREADS;
+        memcpy(counts + first, batch.counts, batch.count * sizeof *counts);
+        batch_release(&batch);
+        if (failed) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *vocabulary_token_ids(PyObject *self, PyObject *texts)
+{
+    if (!PyList_Check(texts)) {
+        PyErr_SetString(PyExc_TypeError, "token_ids takes a list of texts.");
+        return NULL;
+    }
+    Text text;
+    Collected collected = {0};
+    Py_ssize_t rows = PyList_Size(texts);
+    int32_t *counts = calloc((size_t)rows + 1, sizeof *counts);
+    PyObject *result = NULL;
+    if (text_new(&text) < 0 || !counts)
+        PyErr_NoMemory();
+    else if (collect_list(((VocabularyObject *)self)->vocabulary, texts, &text, &collected, counts) == 0)
+        result = Py_BuildValue("y#y#", collected.at ? (const char *)collected.at : "",
+                               (Py_ssize_t)(collected.count * sizeof *collected.at), (const char *)counts,
+                               (Py_ssize_t)((size_t)rows * sizeof *counts));
+    text_free(&text);
+    free(collected.at);
+    free(counts);
+    return result;
+}
+
+/* Append a text, part by part, to a list. */
+static int normalize_into(const Vocabulary *vocabulary, View view, Text *text, PyObject *parts)
+{
+    Reader reader = {view.bytes, view.bytes + view.length, 0, 0};
+    do {
+        if (read_text(&reader, vocabulary->normalizer, &vocabulary->emoji, best_kernels(), text) < 0) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        PyObject *part = PyUnicode_FromStringAndSize((const char *)text->bytes, (Py_ssize_t)text->cut);
+        int appended = part ? PyList_Append(parts, part) : -1;
+        Py_XDECREF(part);
+        if (appended < 0)
+            return -1;
+        drop_read(text);
+    } while (reader.at < reader.end);
+    return 0;
+}
+
+/* Return a text as the words are looked up in it, for tests. */
+static PyObject *vocabulary_normalized(PyObject *self, PyObject *given)
+{
+    Py_ssize_t length;
+    Text text;
+    PyObject *joined = NULL, *parts, *nothing;
+    const char *bytes = PyUnicode_AsUTF8AndSize(given, &length);
+    if (!bytes)
+        return NULL;
+    parts = PyList_New(0);
+    nothing = PyUnicode_FromString("");
+    if (text_new(&text) < 0)
+        PyErr_NoMemory();
+    else if (parts && nothing &&
+             normalize_into(((VocabularyObject *)self)->vocabulary, (View){(const uint8_t *)bytes, (size_t)length}, &text,
+                            parts) == 0)
+        joined = PyUnicode_Join(nothing, parts);
+    text_free(&text);
+    Py_XDECREF(parts);
+    Py_XDECREF(nothing);
+    return joined;
+}
+
+/* ---- The module */
+
+static PyMethodDef encoder_methods[] = {
+    {"encode", (PyCFunction)(void (*)(void))encoder_encode, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef vocabulary_methods[] = {
+    {"token_ids", vocabulary_token_ids, METH_O, NULL},
+    {"normalized", vocabulary_normalized, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot encoder_slots[] = {
+    {Py_tp_new, encoder_make},
+    {Py_tp_dealloc, encoder_end},
+    {Py_tp_methods, encoder_methods},
+    {0, NULL},
+};
+
+static PyType_Slot vocabulary_slots[] = {
+    {Py_tp_new, vocabulary_make},
+    {Py_tp_dealloc, vocabulary_end},
+    {Py_tp_methods, vocabulary_methods},
+    {0, NULL},
+};
+
+static PyType_Spec encoder_spec = {
+    "sentence_distillery.encoder.native._core.Encoder", sizeof(EncoderObject), 0, Py_TPFLAGS_DEFAULT, encoder_slots};
+
+static PyType_Spec vocabulary_spec = {"sentence_distillery.encoder.native._core.Vocabulary", sizeof(VocabularyObject), 0,
+                                      Py_TPFLAGS_DEFAULT, vocabulary_slots};
+
+static int add_type(PyObject *module, const char *name, PyType_Spec *spec)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    int added = type ? PyModule_AddObjectRef(module, name, type) : -1;
+    Py_XDECREF(type);
+    return added;
+}
+
+static int module_start(PyObject *module)
+{
+    if (add_type(module, "Vocabulary", &vocabulary_spec) < 0 || add_type(module, "Encoder", &encoder_spec) < 0)
+        return -1;
+    return PyModule_AddStringConstant(module, "unicode_tables", unicode_version());
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_start}, {0, NULL}};
+
+static PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "sentence_distillery.encoder.native._core",
+    .m_slots = module_slots,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

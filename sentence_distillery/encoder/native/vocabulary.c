@@ -1,0 +1,409 @@
+/* The vocabulary in hash tables, and the way from normalised text to token ids.
+
+   A word is looked up whole; one that is absent is cut by WordPiece, greedily, the longest piece first. A piece that is
+   absent is told by one bit of a filter, so that the many lengths that are tried cost little. Terms such as c++ are
+   searched around each sign that is the first of a term: the earliest start wins, then the longest term, and it counts
+   if it stands between characters that are not \w. That is how `tokenizers` matches added tokens. */
+
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORT UINT32_MAX
+#define STEP UINT64_C(0x9E3779B97F4A7C15) /* 2^64 divided by the golden ratio: multiplied, its high bits are mixed */
+
+enum { KEY_BYTES = 8, FILTER_BITS_EACH = 16, LIMIT_BITS = 13, LIMIT_BYTES = 3, LONGEST_STRING = 512 };
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LITTLE_ENDIAN_WORDS
+#endif
+
+/* Load up to eight bytes as a number; eight may be read. */
+static uint64_t load(const uint8_t *at, size_t length)
+{
+    uint64_t key = 0;
+#ifdef LITTLE_ENDIAN_WORDS
+    memcpy(&key, at, KEY_BYTES);
+    return length < KEY_BYTES ? key & ((UINT64_C(1) << length * 8) - 1) : key;
+#else
+    memcpy(&key, at, length);
+    return key;
+#endif
+}
+
+static unsigned lowest_bit(uint64_t bits)
+{
+#ifdef __GNUC__
+    return (unsigned)__builtin_ctzll(bits);
+#else
+    unsigned place = 0;
+    while (!(bits >> place & 1))
+        place++;
+    return place;
+#endif
+}
+
+static unsigned highest_bit(uint64_t bits)
+{
+#ifdef __GNUC__
+    return 63 - (unsigned)__builtin_clzll(bits);
+#else
+    unsigned place = 63;
+    while (!(bits >> place & 1))
+        place--;
+    return place;
+#endif
+}
+
+/* The hash by which the filter knows a string, byte by byte, since all beginnings of a word are asked for. */
+static uint64_t filter_step(uint64_t hash, uint8_t byte)
+{
+    return (hash ^ byte) * STEP;
+}
+
+static uint64_t key_of(const uint8_t *at, size_t length)
+{
+    if (length <= KEY_BYTES)
+        return load(at, length);
+    uint64_t hash = length;
+    size_t start = 0;
+    for (; start + KEY_BYTES <= length; start += KEY_BYTES) {
+        hash = (hash ^ load(at + start, KEY_BYTES)) * STEP;
+        hash ^= hash >> 32;
+    }
+    return (hash ^ load(at + start, length - start)) * STEP;
+}
+
+static size_t first_slot(const Map *map, uint64_t key)
+{
+    return (size_t)(key * STEP >> map->slot_shift);
+}
+
+static uint16_t *limit_of(const Map *map, const uint8_t *at)
+{
+    return &map->limits[load(at, LIMIT_BYTES) * STEP >> (64 - LIMIT_BITS)];
+}
+
+/* Make room for `count` strings of `bytes` bytes in all, half of the slots free. */
+static int map_new(Map *map, size_t count, size_t bytes)
+{
+    size_t slots = 16, bits = 1024;
+    for (map->slot_shift = 60; slots < count * 2; map->slot_shift--)
+        slots *= 2;
+    for (map->filter_shift = 54; bits < count * FILTER_BITS_EACH; map->filter_shift--)
+        bits *= 2;
+    map->limits = calloc((size_t)1 << LIMIT_BITS, sizeof *map->limits);
+    map->slots = malloc(slots * sizeof *map->slots);
+    map->filter = calloc(bits / 64, sizeof *map->filter);
+    map->pool_room = bytes + count * sizeof(uint32_t) + KEY_BYTES;
+    map->pool = malloc(map->pool_room);
+    if (!map->slots || !map->limits || !map->filter || !map->pool || map->pool_room >= SHORT)
+        return -1;
+    map->mask = slots - 1;
+    for (size_t i = 0; i < slots; i++)
+        map->slots[i].id = -1;
+    return 0;
+}
+
+static void map_free(Map *map)
+{
+    free(map->slots);
+    free(map->pool);
+    free(map->filter);
+    free(map->limits);
+}
+
+static int same(const Map *map, const Slot *slot, uint64_t key, const uint8_t *at, size_t length)
+{
+    if (slot->key != key || (slot->place == SHORT) != (length <= KEY_BYTES))
+        return 0;
+    if (length <= KEY_BYTES)
+        return 1; /* no string has a NUL, so the key has its length, too */
+    uint32_t found;
+    memcpy(&found, map->pool + slot->place, sizeof found);
+    return found == length && !memcmp(map->pool + slot->place + sizeof found, at, length);
+}
+
+static int32_t map_find(const Map *map, uint64_t key, const uint8_t *at, size_t length)
+{
+    for (size_t i = first_slot(map, key);; i = (i + 1) & map->mask) {
+        const Slot *slot = &map->slots[i];
+        if (slot->id < 0 || same(map, slot, key, at, length))
+            return slot->id;
+    }
+}
+
+/* Add a string; the first id of a string stays. Returns -1 if it is too long, or there is no room. */
+static int map_add(Map *map, const uint8_t *string, size_t length, int32_t id)
+{
+    uint8_t at[LONGEST_STRING + KEY_BYTES];
+    if (length == 0 || memchr(string, 0, length)) /* no text has a NUL left */
+        return 0;
+    if (length > LONGEST_STRING)
+        return -1;
+    memcpy(at, string, length);
+    uint64_t key = key_of(at, length), hash = 0;
+    if (map_find(map, key, at, length) >= 0)
+        return 0;
+    if ((map->count + 1) * 2 > map->mask + 1)
+        return -1;
+    size_t i = first_slot(map, key);
+    while (map->slots[i].id >= 0)
+        i = (i + 1) & map->mask;
+    uint32_t place = SHORT, size = (uint32_t)length;
+    if (length > KEY_BYTES) {
+        if (map->pool_used + sizeof size + length > map->pool_room)
+            return -1;
+        place = (uint32_t)map->pool_used;
+        memcpy(map->pool + place, &size, sizeof size);
+        memcpy(map->pool + place + sizeof size, at, length);
+        map->pool_used += sizeof size + length;
+    }
+    map->slots[i] = (Slot){key, id, place};
+    map->count++;
+    for (size_t k = 0; k < length; k++)
+        hash = filter_step(hash, at[k]);
+    map->filter[hash >> map->filter_shift >> 6] |= (uint64_t)1 << (hash >> map->filter_shift & 63);
+    if (length > map->longest)
+        map->longest = length;
+    if (length >= LIMIT_BYTES && length > *limit_of(map, at))
+        *limit_of(map, at) = (uint16_t)length;
+    return 0;
+}
+
+int is_piece(const uint8_t *token, size_t length)
+{
+    return length > 2 && token[0] == '#' && token[1] == '#';
+}
+
+/* Make room: tables no larger than they need be stay in the processor's cache. */
+int vocabulary_new(Vocabulary *vocabulary, size_t words, size_t pieces, size_t terms, size_t bytes)
+{
+    return map_new(&vocabulary->words, words, bytes) || map_new(&vocabulary->pieces, pieces, bytes) ||
+                   map_new(&vocabulary->terms, terms, bytes) || map_new(&vocabulary->beginnings, terms, bytes)
+               ? -1
+               : 0;
+}
+
+void vocabulary_free(Vocabulary *vocabulary)
+{
+    map_free(&vocabulary->words);
+    map_free(&vocabulary->pieces);
+    map_free(&vocabulary->terms);
+    map_free(&vocabulary->beginnings);
+}
+
+/* Add a token that words are cut into, a whole word or a continuation. */
+int vocabulary_add(Vocabulary *vocabulary, const uint8_t *token, size_t length, int32_t id)
+{
+    if (is_piece(token, length))
+        return map_add(&vocabulary->pieces, token + 2, length - 2, id);
+    return map_add(&vocabulary->words, token, length, id);
+}
+
+static int is_sign(uint8_t byte)
+{
+    return byte > ' ' && byte < 127 && !((byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z'));
+}
+
+/* Add a term: a single character of the emoji, or one with a sign of ASCII. Returns -1 for any other. */
+int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t length, int32_t id)
+{
+    size_t sign = 0, first;
+    if (length == 0)
+        return -1;
+    uint32_t code = decode_utf8(term, term + length, &first);
+    if (first == length && emoji_add(&vocabulary->emoji, code) == 0)
+        return map_add(&vocabulary->terms, term, length, id);
+    while (sign < length && !is_sign(term[sign]))
+        sign++;
+    if (sign == length)
+        return -1;
+    vocabulary->sign[term[sign]] = 1;
+    return map_add(&vocabulary->beginnings, term, sign + 1, 0) || map_add(&vocabulary->terms, term, length, id) ? -1 : 0;
+}
+
+static int push(Ids *ids, int32_t id)
+{
+    if (ids->count == EXACT_TOKENS && ids->flush(ids, ids->into) < 0)
+        return -1;
+    ids->at[ids->count++] = id;
+#ifdef __GNUC__
+    for (size_t byte = 0; byte < ids->asked; byte += 64)
+        __builtin_prefetch(ids->rows + (size_t)id * ids->row + byte);
+#endif
+    return 0;
+}
+
+/* Find the longest string of a map with which a text begins; 0 if there is none. The filter is asked for up to 64 lengths at a time, and then the map for those that may be there, the longest first. */
+static size_t longest_match(const Map *map, const uint8_t *at, size_t left, int32_t *id)
+{
+    uint64_t hash = 0;
+    size_t most = *limit_of(map, at), best = 0;
+    if (most < LIMIT_BYTES) /* shorter strings are not in the table of limits */
+        most = LIMIT_BYTES - 1;
+    if (most > left)
+        most = left;
+    for (size_t start = 0; start < most; start += 64) {
+        uint64_t marked = 0;
+        size_t end = most - start < 64 ? most - start : 64;
+        for (size_t k = 0; k < end; k++) {
+            hash = filter_step(hash, at[start + k]);
+            if ((at[start + k + 1] & 0xC0) == 0x80) /* within a character */
+                continue;
+            uint64_t place = hash >> map->filter_shift;
+            marked |= (map->filter[place >> 6] >> (place & 63) & 1) << k;
+        }
+        while (marked) {
+            unsigned k = highest_bit(marked);
+            size_t length = start + k + 1;
+            int32_t found = map_find(map, key_of(at, length), at, length);
+            if (found >= 0) {
+                *id = found;
+                best = length;
+                break;
+            }
+            marked ^= UINT64_C(1) << k;
+        }
+    }
+    return best;
+}
+
+/* Cut a word into pieces, or find it unknown as a whole. */
+static int cut_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length, Ids *ids)
+{
+    int32_t pieces[LONGEST_WORD * 4]; /* a character has up to four bytes */
+    size_t count = 0;
+    for (size_t start = 0; start < length;) {
+        const Map *map = start ? &vocabulary->pieces : &vocabulary->words;
+        size_t found = longest_match(map, word + start, length - start, &pieces[count]);
+        if (!found)
+            return push(ids, UNKNOWN);
+        start += found;
+        count++;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (push(ids, pieces[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static size_t characters(const uint8_t *at, size_t length)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++)
+        count += (at[i] & 0xC0) != 0x80;
+    return count;
+}
+
+static int look_up_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length, Ids *ids)
+{
+    if (length > vocabulary->longest_word && characters(word, length) > vocabulary->longest_word)
+        return push(ids, UNKNOWN);
+    int32_t id = map_find(&vocabulary->words, key_of(word, length), word, length);
+    return id >= 0 ? push(ids, id) : cut_word(vocabulary, word, length, ids);
+}
+
+typedef struct {
+    size_t start, end;
+    int32_t id;
+} Match;
+
+/* Find the term whose first sign is at `sign` and that starts earliest, from `first` on, and of these the longest. */
+static int find_term(const Vocabulary *vocabulary, const Text *text, size_t first, size_t sign, Match *match)
+{
+    const Map *terms = &vocabulary->terms, *beginnings = &vocabulary->beginnings;
+    if (sign + 1 - first > beginnings->longest)
+        first = sign + 1 - beginnings->longest;
+    for (size_t start = first; start <= sign; start++) {
+        const uint8_t *at = text->bytes + start;
+        if (map_find(beginnings, key_of(at, sign + 1 - start), at, sign + 1 - start) < 0)
+            continue;
+        size_t length = longest_match(terms, at, text->cut - start, &match->id);
+        if (length > sign - start) { /* a shorter one has another first sign, if it has any */
+            match->start = start;
+            match->end = start + length;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Tell whether a match stands between characters that are not \w; a cut comes after a blank. */
+static int stands_alone(const Text *text, const Match *match)
+{
+    int before = match->start == 0 || text->kinds[match->start - 1] & NO_LETTER;
+    return before && (match->end == text->cut || text->kinds[match->end] & NO_LETTER);
+}
+
+static size_t end_of_word(const Text *text, size_t place)
+{
+#ifdef LITTLE_ENDIAN_WORDS
+    for (;; place += KEY_BYTES) { /* what lies beyond the text is a separator */
+        uint64_t separators = load(text->kinds + place, KEY_BYTES) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+        /* blanks and signs have a bit below the highest one in any case, so a byte of 0 alone is of a word */
+        uint64_t marked = (separators + UINT64_C(0x7f7f7f7f7f7f7f7f)) & UINT64_C(0x8080808080808080);
+        if (marked)
+            return place + (size_t)(lowest_bit(marked) / 8);
+    }
+#else
+    while (!(text->kinds[place] & SEPARATOR))
+        place++;
+    return place;
+#endif
+}
+
+static size_t size_of_character(const Text *text, size_t place)
+{
+    size_t length;
+    decode_utf8(text->bytes + place, text->bytes + text->cut, &length);
+    return length;
+}
+
+/* Look for the term whose first sign is at `sign`, in or after the word from `place` on. Returns 1 and the match if one
+   stands alone; `searched` is where the next one may start. */
+static int term_at(const Vocabulary *vocabulary, const Text *text, size_t place, size_t sign, size_t *searched,
+                   Match *match)
+{
+    size_t first = place > *searched ? place : *searched;
+    if (first > sign || !find_term(vocabulary, text, first, sign, match))
+        return 0;
+    *searched = match->end;
+    return stands_alone(text, match);
+}
+
+int look_up_text(const Vocabulary *vocabulary, const Text *text, Ids *ids)
+{
+    size_t place = 0, searched = 0;
+    memset(text->bytes + text->used, ' ', TEXT_MARGIN); /* what is read beyond the end means nothing, but is defined */
+    memset(text->kinds + text->used, KIND_SPACE, TEXT_MARGIN);
+    while (place < text->cut) {
+        uint8_t kind = text->kinds[place];
+        const uint8_t *at = text->bytes + place;
+        size_t end = kind & SEPARATOR ? place : end_of_word(text, place);
+        Match match;
+        if (kind == KIND_EMOJI || kind == KIND_EMOJI_W) {
+            size_t length = size_of_character(text, place);
+            if (push(ids, map_find(&vocabulary->terms, key_of(at, length), at, length)) < 0)
+                return -1;
+            place += length;
+            continue;
+        }
+        if (end < text->cut && vocabulary->sign[text->bytes[end]] &&
+            term_at(vocabulary, text, place, end, &searched, &match)) {
+            if ((match.start > place && look_up_word(vocabulary, at, match.start - place, ids) < 0) ||
+                push(ids, match.id) < 0)
+                return -1;
+            place = match.end;
+            continue;
+        }
+        if (end > place && look_up_word(vocabulary, at, end - place, ids) < 0)
+            return -1;
+        if (text->bytes[end] < 0x80)
+            place = end + 1; /* a blank, or a sign that has been looked at */
+        else
+            place = end > place ? end : place + size_of_character(text, place);
+    }
+    return 0;
+}
