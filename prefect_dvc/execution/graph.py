@@ -16,7 +16,7 @@ import yaml
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
-from prefect_dvc.settings.graph_files import stage_names
+from prefect_dvc.settings.graph_files import graph_files, stage_names
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
 from prefect_dvc.system.remedies import reasons
 
@@ -53,8 +53,8 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         graph = dvc_private.active_graph(repo)
     except Exception as error:  # DVC and its libraries refuse in many ways
         raise GraphError(reasons(error)) from error
-    if not graph:
-        raise GraphError(f"{repo.root_dir} has no stage: dvc.yaml is missing or has none. Add one: dvc stage add")
+    if not graph and not graph_files(Path(repo.root_dir)):
+        raise GraphError("There is no dvc.yaml with a stage. Add one: dvc stage add")
     names = {node: node.addressing for node in graph}
     if target is not None:
         wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]

@@ -156,7 +156,7 @@ class Run:
         def work(stage: Stage) -> None:
             done(stage, self.bring_up_to_date(stage, lambda line: log(stage, line)))
 
-        with ThreadPoolExecutor(min(len(self.stages), MOST_THREADS)) as threads:
+        with ThreadPoolExecutor(max(1, min(len(self.stages), MOST_THREADS))) as threads:
 
             def start(stages: list[Stage]) -> None:
                 for stage in stages:
@@ -342,4 +342,5 @@ def _alone_in(root: Path, log: Log) -> Iterator[None]:
 def summary(run: Run) -> str:
     """Return the stages by outcome, such as `Cached: a; Ran: b, c`."""
     by_outcome = {o: [stage.name for stage in run.stages if run.outcomes[stage.name] is o] for o in Outcome}
-    return "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)
+    told = "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)
+    return told or "There is nothing to run: no dvc.yaml has a stage."
