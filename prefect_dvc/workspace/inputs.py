@@ -264,8 +264,8 @@ def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path
 def add_unseen(root: Path, files: Iterable[str], source: Path, target: Path) -> None:
     """Give data what DVC does not see in it: links to directories, empty ones, and that a file is executable.
 
-    A file in the place of a link stays, and a directory with files. `files` are those that DVC sees, "" for data that is
-    a file itself.
+    A file in the place of a link stays, and a directory with files. `files` are those that DVC sees, "" for a path
+    that is a file itself.
     """
     for folder, names, there in os.walk(source):
         place = target / Path(folder).relative_to(source)
