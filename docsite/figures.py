@@ -1,4 +1,4 @@
-"""Write the tables of the documentation from the figures that are kept in git: `make figures`.
+"""Write the tables and references of the documentation, from kept figures, parsers and docstrings: `make figures`.
 
 A page asks for a table by a mark, and everything between the two marks is written:
 
@@ -7,7 +7,8 @@ A page asks for a table by a mark, and everything between the two marks is writt
     <!-- end of figures -->
 
 A figure in a sentence stands between such marks, too: `<!-- figure: released speed -->580,000<!-- end -->`. Such a mark
-never begins a line, where Markdown would take it for a paragraph.
+never begins a line, where Markdown would take it for a paragraph. `<!-- reference: NAME -->` asks for a page of
+docsite.reference, or for an object of the Python interface by its dotted path.
 `--check` writes nothing, and fails if a page or the chart differs from what would be written.
 """
 
@@ -20,6 +21,8 @@ from typing import TypeVar
 
 from docsite.chart import chart
 from docsite.kept import ROOT, record, size
+from docsite.python_reference import described
+from docsite.reference import PAGES
 from docsite.tables import levers, own, paper1, paper2, paper3, paper3_best, peers, sizes, strategies, targets
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
@@ -27,6 +30,7 @@ CHART = ROOT / "docs/images/quality.svg"
 TABLE = re.compile(
     r"(?<!`)(<!-- figures: (?P<name>[\w -]+) -->)(?:(?!<!-- figures:).)*?(<!-- end of figures -->)", re.S
 )
+REFERENCE = re.compile(r"(?<!`)(<!-- reference: (?P<name>[\w. ]+) -->).*?(<!-- end of reference -->)", re.S)
 FIGURE = re.compile(r"(?<!`)(<!-- figure: (?P<name>[\w -]+) -->).*?(<!-- end -->)")
 
 
@@ -43,7 +47,12 @@ def with_figures(text: str) -> str:
         InputError: If the page asks for an unknown table or figure, or the figures are not there.
     """
     text = TABLE.sub(lambda mark: "\n".join([mark[1], *_named(TABLES, mark["name"])(), mark[3]]), text)
+    text = REFERENCE.sub(lambda mark: f"{mark[1]}\n\n{_reference(mark['name']).strip()}\n\n{mark[3]}", text)
     return FIGURE.sub(lambda mark: mark[1] + _named(FIGURES, mark["name"])() + mark[3], text)
+
+
+def _reference(name: str) -> str:
+    return described(name) if "." in name else _named(PAGES, name)()
 
 
 Writer = TypeVar("Writer")
@@ -94,7 +103,7 @@ def changed() -> Iterator[tuple[Path, str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write the figures of the documentation from kept runs.")
+    parser = argparse.ArgumentParser(description="Write the figures and references of the documentation.")
     parser.add_argument("--check", action="store_true", help="write nothing, and fail if a page differs")
     options = parser.parse_args()
     try:
@@ -103,7 +112,7 @@ def main() -> None:
         sys.exit(f"figures: {error}")
     names = ", ".join(path.relative_to(ROOT).as_posix() for path, _ in different)
     if options.check and different:
-        sys.exit(f"figures: {names} differ from the kept figures; run `make figures`.")
+        sys.exit(f"figures: {names} differ from what `make figures` writes; run it.")
     for path, text in different if not options.check else ():
         with atomic_file(path) as partial:
             partial.write_text(text, encoding="utf-8")

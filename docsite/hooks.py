@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: pages from the root of the repository, generated references, links that hold here and on the site.
+"""Hooks of MkDocs: pages from the root of the repository, the picture of the graph, links that hold here and there.
 
 A page links to files as they lie in the repository, so that it can be read there. On the site, README is the home page,
 and a link to a file that has no page becomes its name.
@@ -13,7 +13,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from docsite.kept import ROOT
-from docsite.reference import GENERATED
+from docsite.reference import picture
 
 ROOT_PAGES = {
     "README.md": "index.md",
@@ -24,7 +24,7 @@ ROOT_PAGES = {
 }
 FROM_ROOT = {page: source for source, page in ROOT_PAGES.items()}
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
-MARK = re.compile(r"<!-- generated: ([\w ]+) -->")
+GRAPH = "<!-- the graph, on the site -->"
 FENCE = re.compile(r"(^```.*?^```$)", re.S | re.M)
 CELL = re.compile(r"(<t[dh](?P<right> style=\"text-align: right;\")?[^>]*>)(?P<text>.*?)(?=</t[dh]>)", re.S)
 COMMANDS = re.compile(r"(?<=<div class=\"language-sh highlight\">).*?</code>", re.S)
@@ -41,11 +41,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fill in the generated parts, and turn links to files into links to pages."""
+    """Draw the graph where a page asks for it, and turn links to files into links to pages."""
     place = page.file.src_uri
     pieces = FENCE.split(markdown)
     pieces[::2] = [LINK.sub(lambda link: linked(link, place, files), piece) for piece in pieces[::2]]
-    return MARK.sub(lambda mark: GENERATED[mark[1]](), "".join(pieces))
+    text = "".join(pieces)
+    return text.replace(GRAPH, picture()) if GRAPH in text else text
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -20,6 +20,7 @@ from docsite.messages import turns
 MEAN_WORDS = 25
 PARAGRAPH_WORDS = 120
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.S | re.M)
+REFERENCE = re.compile(r"<!-- reference: .*?<!-- end of reference -->", re.S)  # docsite.messages reads docstrings
 COMMENT = re.compile(r"<!--.*?-->", re.S)
 IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
@@ -42,7 +43,7 @@ def paragraphs(text: str) -> Iterator[str]:
     >>> list(paragraphs("# A\\n\\nOne `x`.\\n\\n- two\\n- three\\n\\n| a |\\n| - |\\n"))
     ['One `x`.', 'two', 'three']
     """
-    text = IMAGE.sub("", COMMENT.sub("", FENCE.sub("", text)))
+    text = IMAGE.sub("", COMMENT.sub("", FENCE.sub("", REFERENCE.sub("", text))))
     for block in re.split(r"\n\s*\n", text):
         lines = [line for line in block.splitlines() if not line.lstrip().startswith(("|", "#", ">", "---"))]
         for piece in ITEM.split("\n".join(lines)):

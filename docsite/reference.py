@@ -1,10 +1,10 @@
-"""The reference pages that the site generates: command line, parameters, stages with a picture of the graph.
+"""The reference pages: command line, parameters, stages; the Python interface is in docsite.python_reference.
 
     command line   from the parser of sentence_distillery.cli
     parameters     from the typed models of stages.params and the values of conf/base.yaml
     stages         from dvc.yaml
 
-A page in docs/reference has an introduction, and the mark `<!-- generated: parameters -->` where the rest comes.
+A page in docs/reference has an introduction, and the marks between which docsite.figures writes the rest.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def _arguments(command: argparse.ArgumentParser) -> Iterator[str]:
     yield "| --- | --- |"
     for action in command._actions:
         if not set(action.option_strings) & set(PLUMBING):
-            yield f"| {_argument(action)} | {_cell(action.help or '')}{_choices(action)} |"
+            yield f"| {_argument(action)} | {cell(action.help or '')}{_choices(action)} |"
 
 
 def _argument(action: argparse.Action) -> str:
@@ -99,10 +99,10 @@ def _choices(action: argparse.Action) -> str:
     return f"; one of {', '.join(f'`{choice}`' for choice in action.choices)}" if action.choices else ""
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Return a text as a cell of a table: a placeholder such as <name> is no HTML.
 
-    >>> _cell("a <b> or `<c>`, d | e")
+    >>> cell("a <b> or `<c>`, d | e")
     'a &lt;b&gt; or `<c>`, d \\\\| e'
     """
     parts = text.replace("|", "\\|").replace("\n", " ").split("`")
@@ -155,7 +155,7 @@ def _fields(fields: dict[str, Any], values: Any, definitions: dict[str, Any]) ->
     yield "| --- | --- | --- | --- |" if shown else "| --- | --- | --- |"
     for key, field in fields.items():
         value = f" {_value(values[key])} |" if shown and key in values else " |" * shown
-        yield f"| `{key}` |{value} {_cell(_range(field, definitions))} | {_cell(_title(field, key))} |"
+        yield f"| `{key}` |{value} {cell(_range(field, definitions))} | {cell(_title(field, key))} |"
 
 
 def _resolved(shape: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
@@ -210,12 +210,17 @@ def _bound(value: float) -> str:
     return "2³²" if value == 2**32 else f"{value:g}"
 
 
+def picture() -> str:
+    """Draw the graph of dvc.yaml, for the site."""
+    return "\n".join(['<div class="graph" markdown="0">', graph(), "</div>"])
+
+
 def stage_pages() -> str:
-    """Draw the graph, and describe each stage."""
-    parts = ['<div class="graph" markdown="0">', graph(), "</div>", ""]
+    """Describe each stage."""
+    parts = []
     for name, stage in stages().items():
         parts += [f"## {name}", "", f"{stage.about}.", "", *stage.lines(), ""]
     return "\n".join(parts)
 
 
-GENERATED = {"command line": command_line, "parameters": parameters, "stages": stage_pages}
+PAGES = {"command line": command_line, "parameters": parameters, "stages": stage_pages}

@@ -15,6 +15,7 @@ from benchmarks.graphs.build import INFO, build
 from benchmarks.graphs.children import CODE, ChildError
 from benchmarks.graphs.compare import Comparison, Options
 from benchmarks.graphs.names import NamesError, Project, read_names
+from benchmarks.graphs.rewrite import CommandError
 from benchmarks.graphs.snapshot import SnapshotError
 from benchmarks.graphs.table import read_results, table
 
@@ -99,7 +100,7 @@ def _tried(action: Callable[[Project], T], project: Project) -> T | None:
     """Do something with a project; if that can't be, say why, and go on with the next one."""
     try:
         return action(project)
-    except (SnapshotError, ChildError) as error:
+    except (SnapshotError, ChildError, CommandError) as error:
         print(f"{project.key}: {error}", file=sys.stderr, flush=True)
     except Exception:  # a fault of this program: hours of other projects should not be lost
         print(f"{project.key}: {traceback.format_exc()}", file=sys.stderr, flush=True)

@@ -15,7 +15,7 @@ from benchmarks.graphs.children import call, environment, must
 from benchmarks.graphs.data import DVC, Data, Imports, make_up
 from benchmarks.graphs.graph import GraphError, Stage, as_json, read_stages
 from benchmarks.graphs.names import Project
-from benchmarks.graphs.rewrite import rewritten
+from benchmarks.graphs.rewrite import check_commands, rewritten
 from benchmarks.graphs.source import NESTED, Source, read_source
 
 INFO = "info.json"
@@ -70,13 +70,15 @@ class Building:
 def build(project: Project, mirror: Path, work: Path) -> dict[str, Any]:
     """Build a project's repository; return what `run` has to know about it, which is in WORK/NAME/info.json, too.
 
-    Raises SnapshotError if the mirror does not have it, and ChildError if git fails.
+    Raises SnapshotError if the mirror does not have it, ChildError if git fails, and CommandError if something of the
+    project would run.
     """
     source, place = read_source(project, mirror), work / project.key
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     here = Building(project, source, place, environment(work, place / "site"))
-    graphs = dict(_graphs(here, Path(shutil.copy(stub.__file__, work))))
+    stub_file = Path(shutil.copy(stub.__file__, work))
+    graphs = dict(_graphs(here, stub_file))
     initialize(here, graphs)
     stages = stages_of(here)
     add_submodules(here, stages)
@@ -90,6 +92,7 @@ def build(project: Project, mirror: Path, work: Path) -> dict[str, Any]:
     (place / "spec.json").write_text(json.dumps(dict(spec(here, stages)), indent=1), encoding="utf-8")
     commit_frozen(here, stages)
     commit(here)
+    check_commands(stages_of(here), stub_file)
     if "moved" in project.variants:
         imports.move_on()
     if "gone" in project.variants:
@@ -106,7 +109,7 @@ def build(project: Project, mirror: Path, work: Path) -> dict[str, Any]:
 
 
 def _graphs(here: Building, stub_file: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield each dvc.yaml with the stub's commands; one that is not YAML stays as it is."""
+    """Yield each dvc.yaml with the stub's commands; one that is not YAML, which DVC refuses, stays as it is."""
     for path, content in here.source.named("dvc.yaml"):
         try:
             yield path, rewritten(content, stub_file, here.place / "spec.json")

@@ -42,7 +42,7 @@ class Stage:
         short: Its name in its dvc.yaml; None for a .dvc file.
         directory: Of its dvc.yaml or .dvc file.
         wdir: The working directory of its command.
-        command: Whether it has one.
+        lines: Those of its command, as DVC has put the values in; none for an import.
         frozen: Whether DVC takes it as it is.
         dependencies: What it reads.
         outputs: What it makes.
@@ -52,10 +52,15 @@ class Stage:
     short: str | None
     directory: str
     wdir: str
-    command: bool
+    lines: tuple[str, ...]
     frozen: bool
     dependencies: tuple[Dependency, ...]
     outputs: tuple[Output, ...]
+
+    @property
+    def command(self) -> bool:
+        """Whether it has a command."""
+        return bool(self.lines)
 
 
 class GraphError(Exception):
@@ -75,7 +80,8 @@ def stage(found: Mapping[str, Any]) -> Stage:
     """Return a stage from its JSON."""
     dependencies = (Dependency(d["path"], d["local"], tuple(d["keys"])) for d in found["dependencies"])
     outputs = (Output(**o) for o in found["outputs"])
-    return Stage(**{**found, "dependencies": tuple(dependencies), "outputs": tuple(outputs)})
+    lists = {"dependencies": tuple(dependencies), "outputs": tuple(outputs), "lines": tuple(found["lines"])}
+    return Stage(**{**found, **lists})
 
 
 def as_json(stages: list[Stage]) -> list[dict[str, Any]]:
@@ -98,7 +104,7 @@ def _main() -> None:
                 short=getattr(node, "name", None),
                 directory=os.path.relpath(os.path.dirname(node.path), root),  # noqa: PTH120 - may lie outside
                 wdir=os.path.relpath(node.wdir, root),
-                command=bool(node.cmd),
+                lines=tuple(map(str, node.cmd if isinstance(node.cmd, list) else str(node.cmd or "").splitlines())),
                 frozen=bool(node.frozen),
                 dependencies=tuple(
                     Dependency(path(d), d.protocol == "local", tuple(map(str, getattr(d, "params", None) or ())))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.pairs.options import ThresholdRule
 
@@ -82,13 +83,18 @@ def cross_validated(scores: Floats, labels: Labels, folds: Folds) -> Threshold:
     """Choose a threshold by cross-validation; each fold has its share of both labels.
 
     Args:
-        scores: (pairs,) float32, higher for paraphrases; at least one.
+        scores: (pairs,) float32, higher for paraphrases.
         labels: (pairs,) int8 of 0 and 1.
         folds: how many, the seed, and the rule.
 
     Returns:
         The median of the folds' thresholds, and their mean accuracy.
+
+    Raises:
+        InputError: If there is no pair.
     """
+    if not len(labels):
+        raise InputError("There is no pair to choose a threshold on; give labelled pairs of a validation split.")
     fold = np.empty(len(labels), dtype=np.int64)
     generator = np.random.default_rng(folds.seed)
     for label in (0, 1):

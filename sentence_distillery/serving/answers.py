@@ -2,8 +2,6 @@
 
 from starlette.responses import JSONResponse
 
-from sentence_distillery.io.unicode import whole_surrogates
-
 
 class RefusedError(Exception):
     """A refused request: its status, the fault, and the wrong field."""
@@ -14,9 +12,8 @@ class RefusedError(Exception):
 
 
 def refused(status: int, message: str, code: str | None = None, param: str | None = None) -> JSONResponse:
-    """Return an error in OpenAI's form; what a request has of lone surrogates, which JSON cannot hold, is replaced."""
+    """Return an error in OpenAI's form."""
     kind = "invalid_request_error" if status < 500 else "server_error"
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {"Retry-After": "1"} if status == 503 else None
-    given = {"message": message, "type": kind, "param": param, "code": code}
-    error = {name: text and whole_surrogates(text) for name, text in given.items()}
+    error = {"message": message, "type": kind, "param": param, "code": code}
     return JSONResponse({"error": error}, status, headers)

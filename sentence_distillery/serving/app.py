@@ -1,5 +1,6 @@
 """The routes of the page, of its data, and of OpenAI's interface."""
 
+from asyncio import Lock
 from collections.abc import Iterable, Sequence
 from importlib import resources
 
@@ -13,9 +14,10 @@ from starlette.types import ASGIApp
 
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.serving.answers import RefusedError, refused
-from sentence_distillery.serving.collection import Collection, Group, Map, Neighbour, Where
+from sentence_distillery.serving.collection import Collection, Neighbour, Where
 from sentence_distillery.serving.embeddings import Embeddings
 from sentence_distillery.serving.guard import Guard
+from sentence_distillery.serving.map import Map, draw
 from sentence_distillery.serving.words import read_words
 
 QUERY = 5_000  # characters of a query
@@ -38,7 +40,8 @@ class Page:
     def __init__(self, collection: Collection, name: str) -> None:
         self._collection = collection
         self._name = name
-        self._map: Map | None = None
+        self._map: Map | None = None  # until it is drawn, which takes seconds: texts have no place then
+        self._drawing = Lock()
 
     async def file(self, request: Request) -> Response:
         """GET of the page, its style and its script."""
@@ -58,6 +61,7 @@ class Page:
             "left_out": collection.left_out,
             "teacher": collection.teacher is not None,
             "columns": collection.choices,
+            "examples": [text[:QUERY] for text in collection.examples],
         }
         return JSONResponse(facts)
 
@@ -66,24 +70,31 @@ class Page:
         query = request.query_params.get("q", "")
         if not query.strip() or len(query) > QUERY:
             raise RefusedError(400, f"q is a text of 1 to {QUERY:,} characters.", None, "q")
-        found = await run_in_threadpool(self._collection.search, query, CANDIDATES, self._where(request))
+        where = self._where(request)
+        found = await run_in_threadpool(self._found, query, where)
         words = [
             {"text": word.text, "reading": word.reading, "pieces": word.pieces}
             for word in read_words(self._collection.encoder, query)
         ]
-        return JSONResponse({"words": words, "student": await self._groups(found)})
+        return JSONResponse({"words": words, "student": found})
+
+    def _found(self, query: str, where: Where | None) -> list[dict[str, object]]:
+        return self._groups(self._collection.search(query, CANDIDATES, where))
 
     async def alike(self, request: Request) -> Response:
         """GET /api/alike?index=...: the texts closest to one, by the student and by the teacher."""
         index = _index(request.query_params.get("index", ""), len(self._collection.texts))
-        where, collection = self._where(request), self._collection
-        student = await run_in_threadpool(collection.alike, index, CANDIDATES, where)
-        teacher = await run_in_threadpool(collection.alike_for_teacher, index, CANDIDATES, where)
-        rows = {
-            "student": await self._groups(student),
-            "teacher": teacher and await self._groups(teacher, collection.teacher),
+        return JSONResponse(await run_in_threadpool(self._alike, index, self._where(request)))
+
+    def _alike(self, index: int, where: Where | None) -> dict[str, object]:
+        collection = self._collection
+        teacher = collection.alike_for_teacher(index, CANDIDATES, where)
+        return {
+            **self._row(index),
+            "place": self._place(index),
+            "student": self._groups(collection.alike(index, CANDIDATES, where)),
+            "teacher": teacher and self._groups(teacher, collection.teacher),
         }
-        return JSONResponse({**await self._row(index), **rows})
 
     def _where(self, request: Request) -> Where | None:
         """Return the filter of a request: its parameters column and value, or None."""
@@ -98,42 +109,44 @@ class Page:
         return Where(column, value)
 
     async def map(self, request: Request) -> Response:
-        """GET /api/map: points of texts in two dimensions."""
-        drawn = (await self._drawn()).drawn.tolist()
+        """GET /api/map: points of texts in two dimensions, when it is drawn."""
+        async with self._drawing:  # a second page waits for the map of the first
+            if self._map is None:
+                self._map = await run_in_threadpool(draw, self._collection.vectors)
         points = [
-            {"index": index, "place": await self._place(index), "text": _cut(self._collection.texts[index], TITLE)}
-            for index in drawn
+            {"index": index, "place": self._place(index), "text": _cut(self._collection.texts[index], TITLE)}
+            for index in self._map.drawn.tolist()
         ]
-        return JSONResponse({"points": points, "explained": (await self._drawn()).explained})
+        kept = await run_in_threadpool(lambda found: found.kept, self._map)
+        return JSONResponse({"points": points, "method": self._map.method, "kept": kept})
 
-    async def _drawn(self) -> Map:
-        if self._map is None:
-            self._map = await run_in_threadpool(self._collection.map)
-        return self._map
+    def _place(self, index: int) -> list[float] | None:
+        """Return the place of a text on the map; None if it has none, or none yet."""
+        place = None if self._map is None else self._map.place(index)
+        return None if place is None else [round(float(value), 4) for value in place]
 
-    async def _place(self, index: int) -> list[float]:
-        """Return the place of a text on the map."""
-        return [round(float(value), 4) for value in (await self._drawn()).points[index]]
-
-    async def _groups(self, neighbours: Sequence[Neighbour], vectors: Floats | None = None) -> list[dict[str, object]]:
+    def _groups(self, neighbours: Sequence[Neighbour], vectors: Floats | None = None) -> list[dict[str, object]]:
         """Return the first of each group, with the others of the group below it."""
-        groups = await run_in_threadpool(self._collection.groups, neighbours, NEIGHBOURS, vectors)
-        return [await self._group(group) for group in groups]
+        groups = self._collection.groups(neighbours, NEIGHBOURS, vectors)
+        return [
+            {
+                **self._hit(group.first),
+                "place": self._place(group.first.index),
+                "others": [self._hit(neighbour) for neighbour in group.others[:OTHERS]],
+                "count": len(group.others),
+            }
+            for group in groups
+        ]
 
-    async def _group(self, group: Group) -> dict[str, object]:
-        others = [await self._hit(neighbour) for neighbour in group.others[:OTHERS]]
-        return {**await self._hit(group.first), "others": others, "count": len(group.others)}
+    def _hit(self, neighbour: Neighbour) -> dict[str, object]:
+        return {**self._row(neighbour.index), "score": round(neighbour.score, 4)}
 
-    async def _hit(self, neighbour: Neighbour) -> dict[str, object]:
-        return {**await self._row(neighbour.index), "score": round(neighbour.score, 4)}
-
-    async def _row(self, index: int) -> dict[str, object]:
-        """Return a text with its place on the map and the values of its other columns."""
+    def _row(self, index: int) -> dict[str, object]:
+        """Return a text with the values of its other columns."""
         values = {
             name: _cut(column[index], VALUE) for name, column in self._collection.columns.items() if column[index]
         }
-        text = _cut(self._collection.texts[index], SHOWN)
-        return {"index": index, "text": text, "place": await self._place(index), "columns": values}
+        return {"index": index, "text": _cut(self._collection.texts[index], SHOWN), "columns": values}
 
 
 def _cut(text: str, length: int) -> str:

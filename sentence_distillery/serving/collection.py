@@ -1,9 +1,6 @@
-"""Texts with their vectors: neighbours by a student, and by its teacher if there are soft labels; and a map.
+"""Texts with their vectors: neighbours by a student, and by its teacher if there are soft labels.
 
 A text from a table has the values of the other columns with it, by which the neighbours can be filtered.
-
-The map shows the two leading principal components of the vectors. They keep a small part of what the vectors tell, so
-that texts next to each other on the map need not be alike; their cosine says whether they are.
 """
 
 import json
@@ -25,7 +22,8 @@ from sentence_distillery.io.ragged import Floats, unit_rows
 SENTENCES = "sentences"  # the folders of the working directory of `distill`
 SOFT_LABELS = "soft_labels"
 LIMIT = 100_000  # texts
-POINTS = 3_000  # on the map
+EXAMPLES = 3
+EXAMPLE = 60  # characters, about
 CHOICES = 50  # values of a column that a filter offers; one with more is searched for a part of its value
 NEAR = 0.97  # cosine of texts that differ in a word or two, if at all
 _READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
@@ -57,22 +55,6 @@ class Where:
 
 
 @dataclass(frozen=True, eq=False)
-class Map:
-    """The positions of the texts on the map.
-
-    Attributes:
-        points: (texts, 2) float32, those of the drawn texts from -1 to 1; a text without a known word is at the
-            place of a zero vector.
-        drawn: Indices of the texts to draw.
-        explained: The share of the drawn texts' variance that the map shows.
-    """
-
-    points: Floats
-    drawn: NDArray[np.int64]
-    explained: float
-
-
-@dataclass(frozen=True, eq=False)
 class Collection:
     """Texts and their vectors at unit length.
 
@@ -97,6 +79,14 @@ class Collection:
         """The values of each column, if it has at most CHOICES; else none."""
         found = {name: sorted(set(values)) for name, values in self.columns.items()}
         return {name: values if len(values) <= CHOICES else [] for name, values in found.items()}
+
+    @cached_property
+    def examples(self) -> list[str]:
+        """A few texts to search for: of each third of the collection the one whose length is closest to EXAMPLE."""
+        known = np.flatnonzero(self.vectors.any(axis=1))
+        thirds = [part[:5_000] for part in np.array_split(known, EXAMPLES) if len(part)]
+        chosen = [min(part, key=lambda index: abs(len(self.texts[index]) - EXAMPLE)) for part in thirds]
+        return list(dict.fromkeys(self.texts[index] for index in chosen))
 
     @classmethod
     def of(cls, encoder: StaticEncoder, texts: Iterable[str], limit: int = LIMIT) -> "Collection":
@@ -229,49 +219,12 @@ class Collection:
         ordered = best[np.lexsort([best, -scores[best]])][:count]
         return [Neighbour(int(index), self.texts[index], float(scores[index])) for index in ordered]
 
-    def map(self, points: int = POINTS) -> Map:
-        """Project the vectors on the two leading principal components of evenly drawn texts.
-
-        Args:
-            points: The most texts to draw; those without a known word are not.
-
-        Returns:
-            The map.
-
-        Example:
-            >>> from sentence_distillery import load
-            >>> found = Collection.of(load(), ["The storm.", "?!", "A gale.", "Shares fell."]).map()
-            >>> found.points.shape, found.drawn.tolist()
-            ((4, 2), [0, 2, 3])
-        """
-        known = np.flatnonzero(self.vectors.any(axis=1))
-        if len(known) == 0:
-            return Map(np.zeros((len(self.texts), 2), np.float32), known, 0.0)
-        drawn = known[np.unique(np.linspace(0, len(known) - 1, min(points, len(known))).astype(np.int64))]
-        mean = self.vectors[drawn].mean(axis=0)
-        values, directions = np.linalg.eigh(
-            np.cov(self.vectors[drawn] - mean, rowvar=False, bias=True).reshape(2 * mean.shape)
-        )
-        leading = directions[:, ::-1][:, :2].astype(np.float32)
-        projected = (self.vectors - mean) @ (leading * np.sign(_largest(leading)))
-        if projected.shape[1] == 1:  # a student of one dimension
-            projected = np.column_stack([projected, np.zeros(len(projected), np.float32)])
-        total = float(values.sum())
-        explained = float(values[::-1][:2].sum()) / total if total > 0 else 0.0
-        return Map(projected / max(float(np.abs(projected[drawn]).max()), 1e-9), drawn, explained)
-
 
 def _shown(value: object) -> str:
     """Return a value of a column as text; an absent one is empty."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | list | dict) else str(value)
-
-
-def _largest(directions: Floats) -> Floats:
-    """Take the largest entry of each column: its sign decides, since another library may flip columns."""
-    largest: Floats = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
-    return largest
 
 
 def _labels(path: Path, schema: pa.Schema, sentences: pa.Table) -> Floats:

@@ -20,7 +20,6 @@ from starlette.responses import JSONResponse, Response
 
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.io.unicode import whole_surrogates
 from sentence_distillery.serving.answers import RefusedError
 
 BODY = 8_000_000  # bytes of a request
@@ -130,7 +129,7 @@ def _texts(given: object) -> list[str]:
             raise RefusedError(400, "input has token numbers, which this model cannot read; send texts.", None, "input")
         if not isinstance(text, str):
             raise RefusedError(400, f"input[{index}] is not a text but {type(text).__name__}.", None, "input")
-    return [whole_surrogates(text) for text in texts]
+    return list(texts)
 
 
 async def read_json(request: Request) -> dict[str, Any]:
@@ -151,6 +150,11 @@ async def read_json(request: Request) -> dict[str, Any]:
         raise RefusedError(400, "The body is not JSON.") from None
     if not isinstance(body, dict):
         raise RefusedError(400, "The body is not a JSON object.")
+    try:
+        json.dumps(body, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        raise RefusedError(400, f"The body has {half}, half of a surrogate pair; send whole characters.") from None
     return body
 
 

@@ -29,11 +29,19 @@ ENHANCEMENTS = (  # options of the script that concern enhanced trees; these are
 
 
 def raw_text(conllu: str) -> str:
-    """Return the text of a CoNLL-U file: the sentences of a paragraph on one line, a blank line between paragraphs."""
+    """Return the text of a CoNLL-U file: the sentences of a paragraph on one line, a blank line between paragraphs.
+
+    Raises:
+        InputError: If a sentence has no text, or there is no sentence.
+    """
     paragraphs: list[str] = []
-    for sentence in conllu.strip().split("\n\n"):
+    for number, sentence in enumerate(conllu.strip().split("\n\n"), 1):
         lines = sentence.split("\n")
-        text = next(line.removeprefix("# text = ") for line in lines if line.startswith("# text = "))
+        text = next((line.removeprefix("# text = ") for line in lines if line.startswith("# text = ")), None)
+        if text is None:
+            raise InputError(
+                f"Sentence {number} of the treebank has no line '# text = ...'; download the treebank again."
+            )
         if not paragraphs or any(line.startswith(("# newpar", "# newdoc")) for line in lines):
             paragraphs.append("")
         paragraphs[-1] += text if "SpaceAfter=No" in lines[-1] else f"{text} "

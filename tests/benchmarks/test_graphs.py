@@ -157,6 +157,46 @@ def test_a_command_keeps_its_templates_and_its_lines() -> None:
 
 
 @pytest.mark.parametrize(
+    ("graph", "values", "reason"),
+    [
+        # ruamel refuses a tab there, and DVC's reader does not
+        ("stages:\n  a:\n    cmd: touch {ran}\n    deps:\n    - in.txt\t\n    outs: [o.txt]\n", "k: 1\n", None),
+        (
+            "stages:\n  a:\n    cmd: echo ${{k}}\n    outs: [o.txt]\n",
+            "k: \"it's; touch {ran}; echo '\"\n",
+            "a would run more",
+        ),
+        ("stages:\n  a:\n    cmd: echo 1\n    outs: ['${{k}}']\n", "k: \"o' $(touch {ran}) '\"\n", "a would run more"),
+    ],
+)
+def test_nothing_of_a_project_runs(
+    graph: str, values: str, reason: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran, work, names = tmp_path / "RAN", tmp_path / "work", tmp_path / "names.txt"
+    files = {"dvc.yaml": graph.format(ran=ran), "params.yaml": values.format(ran=ran)}
+    mirrored(tmp_path / "mirror", "me+it", files)
+    names.write_text("me/it\n", encoding="utf-8")
+    main(["build", "--names", str(names), "--mirror", str(tmp_path / "mirror"), "--work", str(work)])
+    main(
+        [
+            "run",
+            "--names",
+            str(names),
+            "--work",
+            str(work),
+            "--command",
+            f"{sys.executable} -m dvc repro",
+            "--runs",
+            "1",
+        ]
+    )
+    said = capsys.readouterr()
+    assert not ran.exists()
+    assert reason is None or f"me+it: {reason}" in said.err
+    assert (work / "me+it/t/dvc.yaml").read_text(encoding="utf-8").count("stub.py") == 1
+
+
+@pytest.mark.parametrize(
     ("name", "text", "changed"),
     [
         ("params.yaml", "b: {c: x, d: 1}  # why\n", "b: {c: x, d: 2}  # why\n"),
@@ -171,7 +211,7 @@ def test_a_number_is_changed_in_every_form_of_parameters(
     monkeypatch.chdir(tmp_path)
     Path(name).write_text(text, encoding="utf-8")
     reads = (Dependency(name, True, ("b.c", "b.d")),)
-    stage = Stage("a", "a", ".", ".", True, False, reads, (Output("o.txt", True, "o.txt", True),))
+    stage = Stage("a", "a", ".", ".", ("run",), False, reads, (Output("o.txt", True, "o.txt", True),))
     change = choose([stage], Path(), frozenset({name}))
     assert change == Change(name, "b.d")
     change.apply(Path())

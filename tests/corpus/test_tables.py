@@ -206,7 +206,11 @@ REFUSED = {  # name -> content, what is said
     "latin.csv": (b"id,text\n1,caf\xe9\n", r"latin\.csv, line 2, byte 5 is not UTF-8. Convert .*iconv"),
     "twice.csv": (b"text,text\na,b\n", r"twice\.csv has the column 'text' 2 times; rename all but one"),
     "twice.json": (b'[{"text": "a", "text": "b"}]', r"an object has the name 'text' twice"),
-    "other.csv": (b"id,body\n1,a\n", r"other\.csv has no column 'text' \(it has body, id\)"),
+    "other.csv": (b"id,body\n1,a\n", r"other\.csv has no column 'text' \(it has body, id\).*The first line"),
+    "other.json": (
+        b'[{"body": "a"}]',
+        r"other\.json has no column 'text' \(it has body\); name the right one by [^.]*\.$",
+    ),
     "number.jsonl": (b'{"text": 7}\n', "column 'text' holds 7"),
     "one.json": (b'{\n "data": []\n}', r"one\.json, line 1 is not JSON .*Write an object per line"),
     "strings.json": (b'["a", "b"]', r"strings\.json, row 1 holds a str, expected an object"),

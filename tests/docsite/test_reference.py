@@ -1,10 +1,14 @@
 """The generated pages: nothing of the parser, of the models and of dvc.yaml is left out."""
 
+import pytest
 import yaml
 
-from docsite.graph import columns, graph, needs, stages
-from docsite.reference import GENERATED, command_line, parameters, stage_pages
+import sentence_distillery as sd
+from docsite.graph import columns, needs, stages
+from docsite.python_reference import described
+from docsite.reference import PAGES, command_line, parameters, picture, stage_pages
 from sentence_distillery import cli
+from sentence_distillery.io.artifacts import InputError
 from tests.workspace import ROOT
 
 
@@ -41,10 +45,27 @@ def test_every_stage_and_what_it_needs() -> None:
     place = {name: number for number, column in enumerate(columns()) for name in column}
     assert place.keys() == stages().keys()
     assert all(place[other] < place[name] for name, others in needs().items() for other in others)
-    picture, page = graph(), stage_pages()
-    assert all(f'href="#{name}"' in picture and f"## {name}\n" in page for name in stages())
+    drawn, page = picture(), stage_pages()
+    assert all(f'href="#{name}"' in drawn and f"## {name}\n" in page for name in stages())
 
 
 def test_every_parameter_and_argument_has_a_meaning() -> None:
-    for page in GENERATED.values():
+    for page in PAGES.values():
         assert [line for line in page().splitlines() if line.startswith("|") and line.endswith("|  |")] == []
+
+
+def test_the_python_reference_can_be_read_in_a_clone() -> None:
+    """Every public name with its signature, its arguments and its example, as text; an unknown name is refused."""
+    page = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
+    assert all(f"### {name}\n" in page for name in sd.__all__ if name != "__version__")
+    assert ":::" not in page
+    loading = described("sentence_distillery.load")
+    assert "    truncate_dim: int | None = None,\n" in loading
+    assert "| `revision` | The commit, branch or tag of a hub id; None takes its main branch. |" in loading
+    assert "\n| `InputError` | If the directory" in loading
+    assert '\n>>> load("released").encode(' in loading
+    taken = described("sentence_distillery.benchmarks.data.PairSet")
+    assert "class PairSet:\n    def __init__(\n        self,\n        name: str,\n" in taken
+    assert "#### take\n" in taken
+    with pytest.raises(InputError, match=r"asks for sentence_distillery\.nothing, which does not exist"):
+        described("sentence_distillery.nothing")

@@ -6,6 +6,7 @@ few, in any combination.
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from sentence_distillery.papers.paper3.results import cell_figures, gains_over_n
 from sentence_distillery.protocols.ranking import Judgements
 from sentence_distillery.reporting.domain import domain_section
 from sentence_distillery.reporting.intervals import spearman_interval
+from sentence_distillery.syntax.scoring import scores as parser_scores
 
 SIZES = st.sampled_from([0, 1, 2, 3, 4, 9, 30])
 NOT_A_NUMBER = re.compile(r"(?<![A-Za-z])(?:nan|inf|infinity)(?![A-Za-z])", re.IGNORECASE)
@@ -246,13 +248,31 @@ def test_calibrations_and_thresholds(drawn: tuple[Floats, list[Floats]], data: s
     found, expected = (data.draw(st.integers(0, 3)) for _ in range(2))
     shares = corpus_quality.figures(data.draw(st.integers(0, min(found, expected))), found, expected)
     assert all(shares[name] or shares["note"] for name in ("precision", "recall", "f1"))
-    if len(test):
-        decided = (ratings > 0.5).astype(np.int8)
+    decided = (ratings > 0.5).astype(np.int8)
+    with nullcontext() if len(test) else pytest.raises(InputError, match="no pair to choose a threshold on"):
         for rule in ("accuracy", "logistic"):
             chosen = cross_validated(test, decided, Folds(10, 1, rule))
             known |= {f"{rule} threshold": chosen.value, rule: chosen.accuracy, f"{rule} f1": f1(test, decided, 0.5)}
     interval = spearman_interval(data.draw(st.sampled_from([-1.0, 0.0, 0.999, 1.0])), len(ratings))
     write_json(tmp_path / "known.json", [known, shares, interval])
+
+
+@given(words=st.lists(st.sampled_from(["PUNCT", "NOUN", "VERB"]), min_size=1, max_size=4), wrong=st.data())
+@EXAMPLES
+def test_parsers(words: list[str], wrong: st.DataObject, tmp_path: Path) -> None:
+    """One word, punctuation alone, or all wrong: of each metric a figure from 0 to 100."""
+
+    def tree(tags: list[str]) -> str:
+        heads = ["0\troot", *["1\tdep"] * (len(tags) - 1)]
+        rows = [
+            f"{n}\tw\tw\t{tag}\t_\t_\t{head}\t_\t_" for n, (tag, head) in enumerate(zip(tags, heads, strict=True), 1)
+        ]
+        return "\n".join(["# text = " + " ".join("w" for _ in tags), *rows]) + "\n\n"
+
+    parsed = [wrong.draw(st.sampled_from([tag, "X"])) for tag in words]
+    found = parser_scores(tree(words), tree(parsed))
+    assert all(0 <= value <= 100 for value in found.values())
+    write_json(tmp_path / "parser.json", found)
 
 
 @given(drawn=ratings_and_cosines())

@@ -51,6 +51,7 @@ class Seen:
     base: Path
     past: Tree  # after the user's last run
     before: Tree
+    saved: set[bytes]  # the contents that DVC's cache or git had before the command
     outside: Tree  # what lies around the workspace
     git_before: dict[str, str]
     git_reference: dict[str, str]
@@ -72,13 +73,19 @@ class Seen:
     def outs(self) -> list[str]:
         return list(self.case.outs().values())
 
-    def is_saved(self, content: bytes) -> bool:
-        """Whether DVC's cache or git has it."""
-        name = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-        with suppress(subprocess.CalledProcessError):
-            git(self.root, "cat-file", "-e", name)
-            return True
-        return cached(self.root, content).exists()
+
+def _saved(root: Path, found: Tree) -> set[bytes]:
+    """The contents that DVC's cache or git has, before a run: its snapshot is no copy that the user has made."""
+    contents = {entry[1] for entry in found.values() if entry[0] in ("file", "program")}
+    return {content for content in contents if cached(root, content).exists() or _in_git(root, content)}
+
+
+def _in_git(root: Path, content: bytes) -> bool:
+    name = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    with suppress(subprocess.CalledProcessError):
+        git(root, "cat-file", "-e", name)
+        return True
+    return False
 
 
 def see(case: Case, template: Path, base: Path) -> Seen:
@@ -86,6 +93,7 @@ def see(case: Case, template: Path, base: Path) -> Seen:
     world, root = base / "world", base / "world/workspace"
     past = build(case, template / "world", world)
     before, outside, git_before = tree(root), tree(world / "outside"), of_git(root)
+    saved = _saved(root, before)
     copy(world, base / "copy")
     world.rename(base / "away")  # absolute links, and paths in git's files, lead to `world`
     (base / "copy").rename(world)
@@ -102,8 +110,10 @@ def see(case: Case, template: Path, base: Path) -> Seen:
         edit(case.meanwhile, root)
         now, outside, git_before = tree(root), tree(world / "outside"), of_git(root)
         meanwhile = {path for path in now.keys() | before.keys() if now.get(path) != before.get(path)}
-        before, done = now, prefect_dvc(root, "apply", run.name)
-    return Seen(case, base, past, before, outside, git_before, git_reference, expected, done, run, names, meanwhile)
+        before, saved, done = now, saved | _saved(root, now), prefect_dvc(root, "apply", run.name)
+    return Seen(
+        case, base, past, before, saved, outside, git_before, git_reference, expected, done, run, names, meanwhile
+    )
 
 
 def _reproduce(case: Case, root: Path, site: Path) -> Done:
@@ -132,7 +142,7 @@ def _is_unsaved(seen: Seen) -> bool:
     """`dvc repro` overwrites a file that neither DVC's cache nor git has; --apply does not."""
     after = tree(seen.reference)
     return "neither DVC's cache nor git has a copy" in seen.done.err and any(
-        entry != after.get(path) and _within(path, seen.outs) and not seen.is_saved(entry[1])
+        entry != after.get(path) and _within(path, seen.outs) and entry[1] not in seen.saved
         for path, entry in seen.before.items()
     )
 
@@ -208,7 +218,7 @@ def _lost(seen: Seen, after: Tree) -> list[str]:
     for path, entry in seen.before.items():
         if after.get(path) != entry and entry[0] in ("file", "program"):
             noted = seen.past.get(path) == entry and _within(path, uncached)
-            output = _within(path, seen.outs) and (noted or seen.is_saved(entry[1]))
+            output = _within(path, seen.outs) and (noted or entry[1] in seen.saved)
             if not output and not WRITTEN.fullmatch(path):
                 found.append(f"lost: {path}: {entry}")
     return found
@@ -218,10 +228,16 @@ def _of_directory(seen: Seen, run: Path) -> list[str]:
     """What is wrong in the run's own directory: the outputs of its stages, and dvc.lock."""
     places = [out for name, out in seen.case.outs().items() if name in seen.names] + ["dvc.lock", "sub/dvc.lock"]
     reference, there = (
-        {path: entry for path, entry in _files(tree(root), set()).items() if _within(path, places)}
+        {path: _followed(entry) for path, entry in _files(tree(root), set()).items() if _within(path, places)}
         for root in (seen.reference, run)
     )
     return changes("the run's own directory", reference, there)
+
+
+def _followed(entry: tuple[str, bytes]) -> tuple[str, bytes]:
+    """A link to DVC's cache is the file: data that was there before `cache.type` was set is no link."""
+    linked = entry[0] == "link" and b".dvc/cache/" in entry[1]
+    return ("file", Path(os.fsdecode(entry[1])).read_bytes()) if linked else entry
 
 
 def _within(path: str, places: Iterable[str]) -> bool:

@@ -65,26 +65,14 @@ def test_a_filter_and_groups_by_hand() -> None:
 def test_one_text_has_no_neighbours() -> None:
     found = Collection.of(compass(), ["north"])
     assert found.alike(0, 5) == []
-    assert found.map().points.tolist() == [[0.0, 0.0]]
-    assert Collection.of(compass(), ["?"]).map().drawn.tolist() == []
 
 
-def test_the_map_by_hand() -> None:
-    """Three unit vectors in two dimensions: all of their variance, the widest direction first."""
-    drawn = Collection.of(compass(), ["north", "east", "north east", "?!"]).map()
-    assert drawn.drawn.tolist() == [0, 1, 2]
-    assert drawn.explained == pytest.approx(1.0)
-    assert np.abs(drawn.points[:3]).max() == pytest.approx(1.0)
-    spread = drawn.points[:3].var(axis=0)
-    assert spread[0] > spread[1]
-    distances = np.linalg.norm(drawn.points[0] - drawn.points[1]) / np.linalg.norm(drawn.points[0] - drawn.points[2])
-    assert distances == pytest.approx(np.sqrt(2) / np.sqrt(2 - np.sqrt(2)), rel=1e-4)
-
-
-def test_no_more_points_than_asked() -> None:
-    found = Collection.of(load(), [f"storm number {number}" for number in range(50)])
-    assert found.map(points=10).drawn.tolist() == [0, 5, 10, 16, 21, 27, 32, 38, 43, 49]
-    assert found.map(points=10).points.shape == (50, 2)
+def test_examples_of_queries() -> None:
+    """One of each third: the text closest to 60 characters that has a vector; no text twice."""
+    long, short = "the storm closed the port of the town and then the road by the sea", "a storm"
+    found = Collection.of(load(), [short, long, "?" * 60, short, "rain", short, "rain", "rain", short])
+    assert found.examples == [long, short]
+    assert Collection.of(compass(), ["?"]).examples == []
 
 
 def test_how_words_are_read() -> None:

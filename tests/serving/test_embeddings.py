@@ -1,6 +1,5 @@
 """OpenAI's interface, asked by OpenAI's own client, and by requests that break its rules."""
 
-import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -99,10 +98,11 @@ def test_bodies_that_are_no_object(http: httpx.Client, content: bytes) -> None:
     assert "JSON" in answer.json()["error"]["message"]
 
 
-def test_lone_surrogates_are_texts(http: httpx.Client) -> None:
-    content = json.dumps({"model": "released", "input": ["the storm \ud800"]}).encode()
+def test_a_surrogate_pair_is_a_character(http: httpx.Client) -> None:
+    content = b'{"model": "released", "input": ["the storm \\ud83c\\udf29"]}'
     answer = http.post(URL, content=content, headers={"Content-Type": "application/json"})
-    np.testing.assert_allclose(answer.json()["data"][0]["embedding"], load().encode("the storm"), atol=1e-6)
+    expected = load().encode("the storm \U0001f329")
+    np.testing.assert_allclose(answer.json()["data"][0]["embedding"], expected, atol=1e-6)
 
 
 def test_a_request_that_is_too_large(http: httpx.Client) -> None:

@@ -1,5 +1,8 @@
 """Raw text from a treebank, and the official scores of an analysis of it."""
 
+import pytest
+
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.syntax.scoring import raw_text, scores
 
 REFERENCE = """# newdoc id = a
@@ -49,3 +52,9 @@ def test_a_missed_sentence_end() -> None:
     assert found["Sentences"] < 100.0
     assert found["Tokens"] == 100.0
     assert found["UAS"] == 87.5
+
+
+@pytest.mark.parametrize("conllu", ["", "\n", "1\tEnd\tend\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"])
+def test_a_treebank_without_texts(conllu: str) -> None:
+    with pytest.raises(InputError, match=r"Sentence 1 of the treebank has no line '# text = \.\.\.'"):
+        raw_text(conllu)

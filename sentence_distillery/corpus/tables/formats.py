@@ -292,6 +292,7 @@ def _batch_rows(batch: pa.RecordBatch) -> list[Row]:
     return rows
 
 
+NAMED = {".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather"}  # each row or file names its columns
 Reader = Callable[[Path, set[str], bool, bool | None], Iterator[tuple[str, Row]]]  # path, names, others, quoting
 _READERS: dict[str, Reader] = {
     "text": _read_text,
@@ -309,10 +310,11 @@ _READERS: dict[str, Reader] = {
 def check_columns(path: Path, names: set[str], present: Sequence[str]) -> None:
     missing = sorted(names - set(present))
     if missing:
+        remedy = option("text_column", params="`columns` in params.yaml")
+        if not NAMED.intersection(path.suffixes):
+            remedy += ". The first line of .csv and .tsv has to name the columns"
         raise InputError(
-            f"{path} has no column '{missing[0]}' (it has {_listed(present)}); name the right one by "
-            f"{option('text_column', params='`columns` in params.yaml')}. The first line of .csv and .tsv has to name "
-            "the columns."
+            f"{path} has no column '{missing[0]}' (it has {_listed(present)}); name the right one by {remedy}."
         )
 
 

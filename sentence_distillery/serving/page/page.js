@@ -71,7 +71,8 @@ function showLists(found, asked) {
   if (found.teacher) lists.push(list("Teacher", found.teacher, inBoth));
   at("lists").replaceChildren(...lists);
   at("results").hidden = false;
-  at("marks").replaceChildren(...found.student.map((row) => dot(row, "near")));
+  at("examples").hidden = true;
+  at("marks").replaceChildren(...found.student.filter((row) => row.place).map((row) => dot(row, "near")));
   if (found.place) at("marks").append(dot({ ...found, index: asked }, "asked"));
 }
 
@@ -164,10 +165,36 @@ async function showMap() {
   const map = await ask("/api/map");
   radius = map.points.length > 500 ? 0.009 : 0.016;
   at("points").replaceChildren(...map.points.map((point) => dot(point, "point")));
-  const share = (100 * map.explained).toFixed(0);
+  const kept = map.kept === null ? "" : `${(100 * map.kept).toFixed(0)} % of a text’s ten nearest texts are among its ten nearest here. `;
   at("map-note").textContent =
-    `The two leading principal components (PCA) of ${map.points.length.toLocaleString("en")} texts: ${share}% of their variance. ` +
-    "Neighbours on the map may differ in meaning; the cosines in the list measure similarity. Click a point for its neighbours.";
+    `${map.points.length.toLocaleString("en")} texts, placed by ${map.method}. ${kept}` +
+    "The cosines in the list measure similarity; distances on the map do not. Click a point for its neighbours.";
+  again?.(); // what was asked before the map was drawn has no marks yet
+}
+
+// On a narrow screen the map opens by a button; a wide one always shows it.
+function showButton() {
+  const button = at("map-button");
+  button.addEventListener("click", () => {
+    const open = button.getAttribute("aria-expanded") !== "true";
+    button.setAttribute("aria-expanded", open);
+    button.textContent = `${open ? "Hide" : "Show"} the map of the texts`;
+  });
+}
+
+function showExamples(texts) {
+  const items = texts.map((text) => {
+    const item = element("li");
+    const button = element("button", `“${text.length > 120 ? `${text.slice(0, 120)}…` : text}”`, { class: "text", type: "button" });
+    button.addEventListener("click", () => {
+      at("query").value = text;
+      at("search").requestSubmit();
+    });
+    item.append(button);
+    return item;
+  });
+  at("examples").querySelector("ul").replaceChildren(...items);
+  at("examples").hidden = !items.length;
 }
 
 async function start() {
@@ -180,9 +207,11 @@ async function start() {
     (about.teacher ? " · with the teacher’s vectors of the texts" : "");
   columns = about.columns;
   showFilter();
+  showExamples(about.examples);
   await showMap();
 }
 
+showButton();
 at("pointed").textContent = "Point at a dot to read its text.";
 at("search").addEventListener("submit", (event) => {
   event.preventDefault();
