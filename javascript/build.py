@@ -78,7 +78,9 @@ def build() -> str:
     for name in ("sentence-distillery.d.ts", "package.json", "README.md"):
         shutil.copy(HERE / name, PACKAGE / name)
     for target in (PACKAGE / FILE, SHIPPED):
-        target.write_text(text, encoding="utf-8")
+        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)
     for name, content in ((FILE, text.encode()), ("the core in it", compiled)):
         print(f"{name}: {len(content):,} bytes, {len(gzip.compress(content)):,} by gzip")
     return text
