@@ -20,9 +20,9 @@ import numpy as np
 from tokenizers.normalizers import BertNormalizer
 
 from sentence_distillery import StaticEncoder, load
-from sentence_distillery.encoder import native
 from sentence_distillery.encoder.compression import compress
 from sentence_distillery.encoder.core import Form
+from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN, static_tokenizer
 from sentence_distillery.io.ragged import TokenIds
 
@@ -171,7 +171,7 @@ def main() -> None:
         "--from", dest="files", type=Path, nargs="*", default=[], help="files whose texts are all tried"
     )
     options = parser.parse_args()
-    if native.core() is None:
+    if loading.core() is None:
         sys.exit("fuzz: the native core is not there; compile it with `python setup.py build_ext --inplace`.")
     rng, lines = random.Random(options.seed), lines_of(options.files)
     for name, encoder in models().items():

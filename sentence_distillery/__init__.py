@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 # Name -> (module that has it, extra that the module needs). They are imported when they are asked for: `import
 # sentence_distillery` alone costs nothing, and the encoder never loads torch.
 _HOMES = {
-    "BenchmarkData": ("benchmarks.data", ""),
-    "DocumentSet": ("benchmarks.data", ""),
+    "BenchmarkData": ("benchmarks.data", "evaluate"),
+    "DocumentSet": ("benchmarks.data", "evaluate"),
     "InputError": ("io.artifacts", ""),
-    "PairSet": ("benchmarks.data", ""),
-    "QuerySet": ("benchmarks.data", ""),
+    "PairSet": ("benchmarks.data", "evaluate"),
+    "QuerySet": ("benchmarks.data", "evaluate"),
     "StaticEncoder": ("encoder.static_encoder", ""),
     "compress": ("encoder.compression", ""),
     "distill": ("distillation.distill", "distill"),
-    "evaluate": ("evaluation.evaluate", ""),
+    "evaluate": ("evaluation.evaluate", "evaluate"),
     "evaluate_on_texts": ("domain.texts", "distill"),
     "fit_to_size": ("distillation.sizing", "distill"),
     "quantize_embeddings": ("encoder.precision", ""),

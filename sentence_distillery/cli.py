@@ -1,7 +1,7 @@
 """The command line, `sentence-distillery`: encode, similarity, distill, evaluate, compress, explore, crawl, clean.
 
-Each command is a thin wrapper around one library call. It imports what it needs when it runs, so that `encode` and
-`similarity` work with the core alone; the others name the extra that they need.
+Each command is a thin wrapper around one library call. It imports what it needs when it runs, so that `similarity`
+works with the core alone; the others name the extra that they need.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def encode(options: argparse.Namespace) -> None:
 
 def similarity(options: argparse.Namespace) -> None:
     """Print the cosine of two texts."""
-    from sentence_distillery.encoder.encode_file import compare
+    from sentence_distillery.encoder.similarity import compare
 
     print(f"{compare(_encoder(options), *options.texts):.4f}")
 
@@ -685,10 +685,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{options.command}: interrupted; no file is half-written. Run the command again.", file=sys.stderr)
         sys.exit(130)  # 128 + SIGINT, as a shell has it
     except ModuleNotFoundError as error:
-        extra = extra or ("corpus" if error.name == "markdown_it" else "")  # `encode` of .md alone
-        if not extra or (error.name or "").startswith("sentence_distillery"):
+        module = (error.name or "").partition(".")[0]
+        # `encode` needs another one for .md, and `compress --format onnx` needs that one alone
+        extra = {"markdown_it": "corpus", "onnx": "onnx", "pyarrow": extra or "tables"}.get(module, extra)
+        if not extra or module == "sentence_distillery":
             raise
-        extra = "onnx" if error.name == "onnx" else extra  # of `compress --format onnx` alone
         sys.exit(f"{options.command} needs {error.name}; run `pip install 'sentence-distillery[{extra}]'`.")
 
 

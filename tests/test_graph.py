@@ -255,8 +255,8 @@ def test_no_circle_between_folders() -> None:
 
 
 def test_the_encoder_needs_the_core_alone() -> None:
-    """`load` imports only the six packages of the core."""
-    allowed = {"numpy", "pyarrow", "scipy", "safetensors", "threadpoolctl", "tokenizers", LIBRARY, "torch", "tqdm"}
+    """`load` imports only the three packages of the core."""
+    allowed = {"numpy", "safetensors", "tokenizers", LIBRARY, "torch", "tqdm"}
     outside = {"torch", "tqdm"}  # imported when a caller asks for tensors or for a progress bar
     for source in closure(Path(LIBRARY, "encoder/static_encoder.py")):
         assert source.parts[1] in CORE, source

@@ -1,4 +1,4 @@
-"""The result of `pip install sentence-distillery`: a wheel of the library alone, and six packages."""
+"""The result of `pip install sentence-distillery`: a wheel of the library alone, and three packages."""
 
 import json
 import os
@@ -11,11 +11,12 @@ from zipfile import ZipFile
 
 import pytest
 
+from sentence_distillery.encoder.native import loading
 from tests.workspace import ROOT
 
-CORE = {"numpy", "pyarrow", "safetensors", "scipy", "threadpoolctl", "tokenizers"}
+CORE = {"numpy", "safetensors", "tokenizers"}
 LARGEST_WHEEL = 16_000_000  # bytes
-LARGEST_ENVIRONMENT = 400_000_000  # bytes, the wheel and its dependencies
+LARGEST_ENVIRONMENT = 170_000_000  # bytes, the wheel and its dependencies
 HEAVY = {"torch", "pyarrow", "transformers", "sentence_transformers", "sklearn", "pandas", "pydantic", "tqdm"}
 
 
@@ -23,10 +24,10 @@ HEAVY = {"torch", "pyarrow", "transformers", "sentence_transformers", "sklearn",
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel from a copy of git's files."""
     place = tmp_path_factory.mktemp("wheel")
-    ignore = shutil.ignore_patterns("__pycache__")
+    ignore = shutil.ignore_patterns("__pycache__", "*.so")
     for name in ("sentence_distillery", "models/released", "stages", "prefect_dvc", "benchmarks"):
         shutil.copytree(ROOT / name, place / "source" / name, symlinks=True, ignore=ignore)
-    for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE"):
         shutil.copy(ROOT / name, place / "source" / name)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     build = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(place), str(place / "source")]
@@ -36,18 +37,30 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-@pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a fresh environment in which the wheel was installed, with its dependencies, by uv or pip."""
-    place = tmp_path_factory.mktemp("fresh") / "environment"
+def installed(place: Path, what: str) -> Path:
+    """Install something in a fresh environment, with its dependencies, by uv or pip; returns the interpreter."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
     interpreter = place / "bin/python"
     uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", str(interpreter)]
     pip = [sys.executable, "-m", "pip", "--quiet", "--python", str(interpreter), "install"]
-    done = subprocess.run([*uv, str(wheel)], capture_output=True, text=True)
+    done = subprocess.run([*uv, what], capture_output=True, text=True)
     if done.returncode:  # for machines where only pip knows the package index
-        subprocess.run([*pip, str(wheel)], check=True)
+        subprocess.run([*pip, what], check=True)
     return interpreter
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the core alone."""
+    return installed(tmp_path_factory.mktemp("fresh") / "environment", str(wheel))
+
+
+@pytest.fixture(scope="module")
+def scoring(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the extra `evaluate`, which brings `tables`."""
+    return installed(
+        tmp_path_factory.mktemp("fresh") / "environment", f"sentence-distillery[evaluate] @ {wheel.as_uri()}"
+    )
 
 
 def run(python: Path, code: str, directory: Path) -> str:
@@ -97,7 +110,7 @@ def test_the_encoder_for_search_comes_with_the_core(python: Path, tmp_path: Path
     assert run(python, code, tmp_path) == "(1, 1024)\n"
 
 
-def test_a_csv_file_becomes_vectors_with_the_core(python: Path, tmp_path: Path) -> None:
+def test_a_csv_file_becomes_vectors(scoring: Path, tmp_path: Path) -> None:
     (tmp_path / "my_texts.csv").write_text('text,rating\n"A storm, a gale.",1\nShares fell.,2\n', encoding="utf-8")
     code = """
 import numpy as np
@@ -106,7 +119,7 @@ from sentence_distillery.cli import main
 main(["encode", "my_texts.csv", "vectors.npy"])
 print(np.array_equal(np.load("vectors.npy"), load().encode(["A storm, a gale.", "Shares fell."])))
 """
-    assert run(python, code, tmp_path) == "True\n"
+    assert run(scoring, code, tmp_path) == "True\n"
 
 
 def test_it_is_the_installed_one_and_loads_no_heavy_library(python: Path, tmp_path: Path) -> None:
@@ -128,7 +141,29 @@ def test_what_needs_an_extra_says_which(python: Path, tmp_path: Path) -> None:
     )
 
 
-def test_pairs_are_scored_with_the_core_and_documents_name_their_extra(python: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "extra"), [("PairSet", "evaluate"), ("evaluate", "evaluate"), ("distill", "distill")])
+def test_a_name_says_which_extra_it_needs(python: Path, tmp_path: Path, name: str, extra: str) -> None:
+    code = f"import sentence_distillery as s\ntry:\n    s.{name}\nexcept AttributeError as error:\n    print(error)"
+    assert f"run `pip install 'sentence-distillery[{extra}]'`." in run(python, code, tmp_path)
+
+
+@pytest.mark.parametrize("command", [["encode", "texts.txt", "x.npy"], ["compress", "x", "--texts", "texts.txt"]])
+def test_a_command_that_reads_tables_names_their_extra(python: Path, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "texts.txt").write_text("A storm.\nA gale.\n", encoding="utf-8")
+    program = python.parent / "sentence-distillery"
+    done = subprocess.run([program, *command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{command[0]} needs pyarrow; run `pip install 'sentence-distillery[")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_wheel_has_the_native_core_if_there_is_a_compiler(wheel: Path) -> None:
+    compiled = [name for name in ZipFile(wheel).namelist() if "/_core." in name and not name.endswith(".pyi")]
+    assert len(compiled) == (loading.core() is not None)
+    assert not compiled or "-cp311-abi3-" in wheel.name
+
+
+def test_pairs_are_scored_without_torch_and_documents_name_their_extra(scoring: Path, tmp_path: Path) -> None:
     code = """
 import numpy as np
 import sentence_distillery as s
@@ -142,7 +177,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    figures, message = run(python, code, tmp_path).splitlines()
+    figures, message = run(scoring, code, tmp_path).splitlines()
     assert int(figures) == 3
     assert "pip install 'sentence-distillery[distill]'" in message
 

@@ -57,15 +57,12 @@ def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 def encode_batch(encoder: StaticEncoder, texts: list[str], totals: Totals) -> Floats:
     """Encode to (texts, dimension) float32 rows of unit length; zero for a text without a known word."""
-    prompt = encoder.prompts.get(encoder.default_prompt_name or "", "")
-    tokens = encoder.token_ids([prompt + text for text in texts] if prompt else texts)
-    unknown = encoder.known(tokens).lengths == 0
+    vectors, counts = encoder.encode_counting(texts)
     blank = sum(not text.strip() for text in texts)
     totals.lines += len(texts)
     totals.blank += blank
-    totals.unknown += int(unknown.sum()) - blank
-    vectors = encoder.embed(tokens)
-    vectors[unknown] = 0.0  # after a linear layer it would be the direction of the bias
+    totals.unknown += int((counts == 0).sum()) - blank
+    vectors[counts == 0] = 0.0  # after a linear layer it would be the direction of the bias
     return vectors
 
 
@@ -148,14 +145,3 @@ def _show(totals: Totals) -> None:
     """Rewrite one line of a terminal; a log gets only the totals at the end."""
     if sys.stderr.isatty():
         sys.stderr.write(f"encode: {totals.lines:,} lines\r")
-
-
-def compare(encoder: StaticEncoder, first: str, second: str) -> float:
-    """Return the cosine of two texts in [-1, 1]; raises InputError if one has no known word."""
-    vectors = encode_batch(encoder, [first, second], Totals())
-    for text, vector in zip((first, second), vectors, strict=True):
-        if not vector.any():
-            raise InputError(
-                f"The encoder knows none of the words of {text!r}, so the cosine is undefined; use another text."
-            )
-    return float(vectors[0] @ vectors[1])

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
-from sentence_distillery.encoder import native
 from sentence_distillery.encoder.exchange.hub import download, is_hub_id
 from sentence_distillery.encoder.exchange.json_files import LARGEST_JSON, REMEDY, check_file, read_json, read_object
 from sentence_distillery.encoder.exchange.prompts import Prompts, read_settings
@@ -69,6 +68,7 @@ from sentence_distillery.encoder.lexical import (
     is_dimension,
     is_weight,
 )
+from sentence_distillery.encoder.native.vocabulary import BERT, FULL, Vocabulary
 from sentence_distillery.encoder.tokenizer import (
     CONTINUATION,
     LONGEST,
@@ -79,7 +79,6 @@ from sentence_distillery.encoder.tokenizer import (
     is_punctuation,
     is_term,
 )
-from sentence_distillery.encoder.vocabulary import Vocabulary
 from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
 from sentence_distillery.io.checksums import check_directory
 from sentence_distillery.io.errors import option
@@ -548,7 +547,8 @@ def vocabulary_of(content: Any) -> Vocabulary:
         raise ValueError(f"it has {len(others)} added tokens that are not terms, such as '{min(others)}'")
     if signed := _signed(words, set(terms_of(content))):
         raise ValueError(f"it has {len(signed)} tokens with punctuation that are not terms, such as '{signed[0]}'")
-    return Vocabulary(words, terms_of(content), longest, _normalizer(content["normalizer"]))
+    ids = [content["model"]["vocab"][term] for term in terms_of(content)]
+    return Vocabulary(words, ids, longest, _normalizer(content["normalizer"]))
 
 
 def _normalizer(normalizer: Any) -> int | None:
@@ -556,14 +556,14 @@ def _normalizer(normalizer: Any) -> int | None:
     *earlier, bert = normalizer["normalizers"] if normalizer["type"] == "Sequence" else [normalizer]
     if bert.get("strip_accents") is False:
         return None
-    return native.FULL if earlier else native.BERT
+    return FULL if earlier else BERT
 
 
 def _signed(words: list[str], terms: set[str]) -> list[str]:
     """List the tokens with punctuation that would need a vector in the text, where `encode` leaves punctuation out."""
-    marks = {character for character in set("".join(words)) if is_punctuation(character)}
-    whole = (word for word in words[1:] if not word.isalnum() and not word.startswith(CONTINUATION))
-    return [word for word in whole if word not in terms and not marks.isdisjoint(word)]
+    odd = [word for word in words[1:] if not word.isalnum()]  # few, and all that follows takes longer
+    whole = (word for word in odd if not word.startswith(CONTINUATION) and word not in terms)
+    return [word for word in whole if any(map(is_punctuation, word))]
 
 
 def terms_of(content: Any) -> list[str]:

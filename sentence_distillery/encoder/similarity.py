@@ -1,11 +1,15 @@
 """Cosine similarity of embeddings: all against all, or pair by pair."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sentence_distillery.io.errors import InputError
 from sentence_distillery.io.ragged import Floats, unit_rows
+
+if TYPE_CHECKING:
+    from sentence_distillery.encoder.static_encoder import StaticEncoder
 
 
 def similarity(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
@@ -56,6 +60,34 @@ def similarity_pairwise(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Float
         raise ValueError(f"There are {len(one)} embeddings on one side and {len(other)} on the other; pairs need both.")
     cosines: Floats = np.einsum("nd,nd->n", unit_rows(one), unit_rows(other))
     return cosines
+
+
+def compare(encoder: "StaticEncoder", first: str, second: str) -> float:
+    """Return the cosine of two texts.
+
+    Args:
+        encoder: The encoder.
+        first: A text.
+        second: Another one.
+
+    Returns:
+        The cosine in [-1, 1].
+
+    Raises:
+        InputError: If one of them has no known word.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> compare(load("released"), "The storm closed the port.", "The gale shut the harbour.") > 0.5
+        True
+    """
+    (one, other), counts = encoder.encode_counting([first, second])
+    for text, vector, count in zip((first, second), (one, other), counts, strict=True):
+        if count == 0 or not vector.any():
+            raise InputError(
+                f"The encoder knows none of the words of {text!r}, so the cosine is undefined; use another text."
+            )
+    return float(one @ other)
 
 
 def _rows(embeddings1: ArrayLike, embeddings2: ArrayLike) -> tuple[Floats, Floats]:

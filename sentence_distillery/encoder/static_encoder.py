@@ -17,6 +17,7 @@ levels (int8) is summed directly, in integers: exact.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +34,7 @@ from sentence_distillery.encoder.exchange.text_rules import TextRules, median_le
 from sentence_distillery.encoder.files import as_levels, bytes_of
 from sentence_distillery.encoder.interface import Interface, OnUnknown, checked_dimension
 from sentence_distillery.encoder.lexical import LexicalChannel, checked_weight, resized
+from sentence_distillery.encoder.native.vocabulary import Vocabulary
 from sentence_distillery.encoder.precision import (
     CALIBRATED,
     PRECISIONS,
@@ -54,7 +56,6 @@ from sentence_distillery.encoder.reading import (
 from sentence_distillery.encoder.tensors import as_tensors
 from sentence_distillery.encoder.texts import as_texts, batches, shown
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
-from sentence_distillery.encoder.vocabulary import Vocabulary
 from sentence_distillery.encoder.writing import save_model
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.io.unicode import whole_surrogates
@@ -664,7 +665,7 @@ class StaticEncoder(Interface):
         one = isinstance(texts, str)
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
         way = self._way(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
-        progress = Progress(len(listed), shown=bool(show_progress_bar))
+        progress = Progress(len(listed), shown=True) if show_progress_bar else None
         vectors: NDArray[Any] = self._vectors(listed, way, truncate_dim, batch_size, progress)
         vectors = quantize_embeddings(vectors, precision)
         if one:
@@ -793,6 +794,23 @@ class StaticEncoder(Interface):
         tokens = TokenIds.from_lists(encoding.ids for encoding in encodings)
         return {"input_ids": tokens.ids.astype(np.int64), "offsets": tokens.offsets[:-1]}
 
+    def encode_counting(self, texts: list[str]) -> tuple[Floats, Counts]:
+        """Turn texts into vectors, and count the known tokens of each.
+
+        Args:
+            texts: A list of str.
+
+        Returns:
+            (texts, dimension) float32 as `encode` gives them, and (texts,) int32.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> encoder.encode_counting(["The storm closed the port.", "?!"])[1].tolist()
+            [5, 0]
+        """
+        counts = np.empty(len(texts), np.int32)
+        return self._vectors(texts, self._way(True, "zero", None, None, None), counts=counts), counts
+
     def _vectors(
         self,
         texts: list[str],
@@ -801,43 +819,67 @@ class StaticEncoder(Interface):
         batch_size: int | None = None,
         progress: Progress | None = None,
         first: int = 0,
+        counts: Counts | None = None,
     ) -> Floats:
         """Encode to (texts, dimension) float32, if many in threads; `first` is the index of the first text."""
         cut = checked_dimension(truncate_dim, self.full_dimension)
         vectors = np.empty((len(texts), self.dimension if cut is None else cut), dtype=np.float32)
+        if counts is None and way.on_unknown == "error":
+            counts = np.empty(len(texts), np.int32)
+        if len(texts) <= (batch_size or SMALLEST_BATCH):  # without asking the system for its cores
+            self._fill(texts, vectors, way, counts)
+            if progress is not None:
+                progress.advance(len(texts))
+        else:
+            self._fill_in_threads(texts, vectors, way, counts, batch_size, progress)
+        if counts is not None and way.on_unknown == "error":
+            _refuse_unknown(texts, counts, first)
+        return vectors
+
+    def _fill_in_threads(
+        self,
+        texts: list[str],
+        vectors: Floats,
+        way: _Way,
+        counts: Counts | None,
+        batch_size: int | None,
+        progress: Progress | None,
+    ) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # a few texts do without this import
+
         threads = cores()
         rounds = max(1, -(-len(texts) // (threads * BATCH)))  # equal batches, so that all threads finish together
         size = batch_size or max(SMALLEST_BATCH, -(-len(texts) // (threads * rounds)))
         spans = [slice(start, start + size) for start in range(0, len(texts), size)]
-        progress = progress or Progress(len(texts), shown=False)
-        if len(spans) <= 1:
-            self._fill(texts, vectors, way, first)
-            progress.advance(len(texts))
-            return vectors
-        from concurrent.futures import ThreadPoolExecutor  # a few texts do without these imports
-
-        from threadpoolctl import threadpool_limits
-
-        # The core and BLAS release Python's lock; additional BLAS threads would only wait for each other.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
-            jobs = [pool.submit(self._fill, texts[s], vectors[s], way, first + s.start) for s in spans]
+        with self._one_thread_each(), ThreadPoolExecutor(threads) as pool:
+            jobs = [
+                pool.submit(self._fill, texts[s], vectors[s], way, None if counts is None else counts[s]) for s in spans
+            ]
             for job, span in zip(jobs, spans, strict=True):
                 job.result()
-                progress.advance(len(texts[span]))
-        return vectors
+                if progress is not None:
+                    progress.advance(len(texts[span]))
 
-    def _fill(self, texts: list[str], vectors: Floats, way: _Way, first: int) -> None:
+    def _one_thread_each(self) -> AbstractContextManager[object]:
+        """Keep BLAS, which computes the layers, from starting threads of its own: they would wait for each other."""
+        if self.linear is None and self.hidden is None:
+            return nullcontext()
+        try:
+            from threadpoolctl import threadpool_limits
+        except ModuleNotFoundError:  # it comes with what trains such models; without it, this is only slower
+            return nullcontext()
+        limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
+        return limits
+
+    def _fill(self, texts: list[str], vectors: Floats, way: _Way, counts: Counts | None) -> None:
         read = [way.prompt + text for text in texts] if way.prompt else texts
-        counts = np.empty(len(texts), np.int32) if way.on_unknown == "error" else None
         if self.linear is None and way.max_length is None:
             self._encode(read, vectors, way.normalize, counts)
-        else:
-            tokens = self._token_ids(read, self._rules(way.max_length))
-            self.embed(tokens, vectors, way.normalize)
-            if counts is not None:
-                counts[:] = self.known(tokens).lengths
+            return
+        tokens = self._token_ids(read, self._rules(way.max_length))
+        self.embed(tokens, vectors, way.normalize)
         if counts is not None:
-            _refuse_unknown(texts, counts, first)
+            counts[:] = self.known(tokens).lengths
 
     def _encode(self, texts: list[str], vectors: Floats, normalize: bool, counts: Counts | None) -> None:
         """Write the vectors of texts, after a hidden layer if there is one."""

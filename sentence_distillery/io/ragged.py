@@ -91,10 +91,10 @@ class TokenIds:
         `table` (vocabulary, dimension) and `weights` (vocabulary,), 1 by default, are indexed by token id. Terms are
         added in their order, however many sentences there are. Integers wrap round if a sum is too large for them.
         """
-        if len(self) <= FEW_SENTENCES and len(self.ids) <= FEW_TOKENS:
+        few = len(self) <= FEW_SENTENCES and len(self.ids) <= FEW_TOKENS
+        csr_array = None if few else _sparse()
+        if csr_array is None:
             return self._few_sums(table, weights)
-        from scipy.sparse import csr_array  # as slow as all other imports for the first vector together
-
         data = np.ones(len(self.ids), dtype=table.dtype) if weights is None else weights[self.ids]
         offsets = self.offsets.astype(self.ids.dtype)  # one index type, or SciPy would copy the ids
         return np.asarray(csr_array((data, self.ids, offsets), shape=(len(self), len(table))) @ table)
@@ -112,11 +112,13 @@ class TokenIds:
 
     def _few_sums(self, table: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
         """Compute `sums` without SciPy; np.cumsum always adds in the same order, np.sum does not."""
-        terms = table[self.ids] if weights is None else table[self.ids] * weights[self.ids, None]
         sums = np.zeros((len(self), table.shape[1]), dtype=table.dtype)
         for row, (start, stop) in enumerate(pairwise(self.offsets.tolist())):
-            if start < stop:
-                sums[row] += np.cumsum(terms[start:stop], axis=0, dtype=table.dtype)[-1]
+            for first in range(start, stop, FEW_TOKENS):
+                ids = self.ids[first : min(first + FEW_TOKENS, stop)]
+                terms = table[ids] if weights is None else table[ids] * weights[ids, None]
+                terms[0] += sums[row]
+                sums[row] = np.cumsum(terms, axis=0, dtype=table.dtype)[-1]
         return sums
 
     def means(self, table: Floats, weights: Floats | None = None) -> Floats:
@@ -127,6 +129,15 @@ class TokenIds:
         sums = self.sums(table, weights)
         sums /= np.maximum(self.lengths, 1)[:, None].astype(np.float32)
         return np.asarray(sums, dtype=np.float32)
+
+
+def _sparse() -> Any:
+    """Return SciPy's sparse matrix, whose import is slow; None where only the core is installed."""
+    try:
+        from scipy.sparse import csr_array
+    except ModuleNotFoundError:
+        return None
+    return csr_array
 
 
 def unit_rows(vectors: NDArray[Any], out: Floats | None = None) -> Floats:

@@ -20,7 +20,7 @@ from sentence_distillery.distillation.soft_labels import (
     soft_label_schema,
     word_schema,
 )
-from sentence_distillery.encoder import native
+from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer, count_words, static_tokenizer
 from sentence_distillery.io.artifacts import write_json, write_table
@@ -51,7 +51,7 @@ def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.param == "simple":
             patch.setattr(StaticEncoder, "_vocabulary", None)
             patch.setattr(StaticEncoder, "_core", property(lambda encoder: encoder._simple))
-        elif native.core() is None:
+        elif loading.core() is None:
             pytest.skip("the native core was not compiled")
         yield
 

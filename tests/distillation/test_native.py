@@ -15,34 +15,34 @@ from tokenizers import normalizers
 
 from benchmarks import fuzz
 from sentence_distillery import load
-from sentence_distillery.encoder import native
 from sentence_distillery.encoder.core import native_vocabulary
-from sentence_distillery.encoder.native import make_unicode_tables
+from sentence_distillery.encoder.native import loading
+from sentence_distillery.encoder.native.vocabulary import BERT, FULL, Vocabulary
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import NORMALIZER, UNKNOWN, static_tokenizer
-from sentence_distillery.encoder.vocabulary import Vocabulary
+from stages.release import unicode_tables
 
 from .conftest import static_encoder, subprocess_environment, table
 
-pytestmark = pytest.mark.skipif(native.core() is None, reason="the native core was not compiled")
+pytestmark = pytest.mark.skipif(loading.core() is None, reason="the native core was not compiled")
 
 STRANGE = "\u302e\u1b44\u1715"  # marks that stay, of classes that are sorted
 
 
 def compiled() -> Any:
     """The compiled module."""
-    found = native.core()
+    found = loading.core()
     assert found is not None
     return found
 
 
 def test_the_tables_are_what_the_tokenizer_does() -> None:
-    """Written for this version of tokenizers; `make_unicode_tables` writes them anew."""
-    assert make_unicode_tables.TARGET.read_text(encoding="ascii") == make_unicode_tables.tables()
+    """Written for this version of tokenizers; `unicode_tables` writes them anew."""
+    assert unicode_tables.TARGET.read_text(encoding="ascii") == unicode_tables.tables()
 
 
 @pytest.mark.parametrize(
-    ("number", "normalizer"), [(native.FULL, NORMALIZER), (native.BERT, normalizers.BertNormalizer(lowercase=True))]
+    ("number", "normalizer"), [(FULL, NORMALIZER), (BERT, normalizers.BertNormalizer(lowercase=True))]
 )
 def test_any_text_is_normalised_as_by_the_tokenizer(number: int, normalizer: normalizers.Normalizer) -> None:
     """Also text that is read in several parts, with and without blanks."""
@@ -79,7 +79,7 @@ def test_marks_that_are_sorted_go_the_simple_way() -> None:
     encoder = StaticEncoder(static_tokenizer(words), table(len(words), 6))
     texts = ["storm", f"a{marks} storm", "!?", f"a{marks[::-1]}", "a\u302e"]
     assert (
-        compiled().Vocabulary(words, [], 100, native.FULL).token_ids(texts)[1]
+        compiled().Vocabulary(words, [], 100, FULL).token_ids(texts)[1]
         == np.array([1, -1, 0, -1, 2], np.int32).tobytes()
     )
     assert fuzz.differing(encoder, texts) is None
@@ -100,13 +100,13 @@ def test_threads_share_a_core() -> None:
 @pytest.mark.parametrize(
     ("words", "terms", "normalizer"),
     [
-        ([UNKNOWN, "x" * 513], [], native.FULL),  # longer than the core looks up
-        ([UNKNOWN, "storm", "❤", "❤-x"], ["❤", "❤-x"], native.FULL),  # an emoji within a term
-        ([UNKNOWN, "storm", "a、b-c"], ["a、b-c"], native.FULL),  # punctuation that is not of ASCII
+        ([UNKNOWN, "x" * 513], [], FULL),  # longer than the core looks up
+        ([UNKNOWN, "storm", "❤", "❤-x"], [2, 3], FULL),  # an emoji within a term
+        ([UNKNOWN, "storm", "a、b-c"], [2], FULL),  # punctuation that is not of ASCII
         ([UNKNOWN, "storm"], [], None),  # a normalizer of which it has no table
     ],
 )
-def test_what_the_core_cannot_do(words: list[str], terms: list[str], normalizer: int | None) -> None:
+def test_what_the_core_cannot_do(words: list[str], terms: list[int], normalizer: int | None) -> None:
     assert native_vocabulary(Vocabulary(words, terms, 100, normalizer)) is None
 
 
@@ -148,13 +148,13 @@ INT8 = np.zeros((3, 4), np.int8)
     ],
 )
 def test_tables_that_would_mislead_the_core_are_refused(arguments: tuple[Any, ...]) -> None:
-    vocabulary = compiled().Vocabulary([UNKNOWN, "storm", "port"], [], 100, native.FULL)
+    vocabulary = compiled().Vocabulary([UNKNOWN, "storm", "port"], [], 100, FULL)
     with pytest.raises((ValueError, BufferError)):
         compiled().Encoder(vocabulary, *arguments)
 
 
 def test_arguments_that_would_mislead_the_core_are_refused() -> None:
-    vocabulary = compiled().Vocabulary([UNKNOWN, "storm", "port"], [], 100, native.FULL)
+    vocabulary = compiled().Vocabulary([UNKNOWN, "storm", "port"], [], 100, FULL)
     core = compiled().Encoder(vocabulary, np.zeros((3, 4), np.float32), 1.0, None)
     out, counts = np.zeros((1, 4), np.float32), np.zeros(1, np.int32)
     frozen = out.copy()
@@ -206,7 +206,7 @@ print(json.dumps([vectors.tolist(), [str(warning.message) for warning in caught]
 @pytest.mark.parametrize("missing", [True, False])
 def test_without_a_compiler_or_switched_off(missing: bool) -> None:
     """The same vectors; a warning says once that this is the slow way, unless it was asked for."""
-    environment = subprocess_environment() | ({} if missing else {native.SWITCH: "0"})
+    environment = subprocess_environment() | ({} if missing else {loading.SWITCH: "0"})
     code = WITHOUT.format(missing=missing)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     vectors, warned = json.loads(done.stdout)

@@ -108,15 +108,20 @@ typedef struct {
     int32_t size; /* above every id */
 } Vocabulary;
 
-/* Token ids on their way: when the buffer is full, `flush` gets them. */
+/* Token ids on their way: when the buffer is full, `flush` gets them. Their rows are asked for at once, so that they have
+   come from memory when they are summed: `row` bytes apart, of which `asked` are needed. */
 typedef struct Ids {
     int32_t at[EXACT_TOKENS];
     size_t count;
     int (*flush)(struct Ids *ids, void *into);
     void *into;
+    const char *rows;
+    size_t row, asked;
 } Ids;
 
-int vocabulary_new(Vocabulary *vocabulary, size_t words, size_t terms, size_t bytes);
+/* Counts of tokens; `bytes` is the length of all together. */
+int vocabulary_new(Vocabulary *vocabulary, size_t words, size_t pieces, size_t terms, size_t bytes);
+int is_piece(const uint8_t *token, size_t length);
 int vocabulary_add(Vocabulary *vocabulary, const uint8_t *token, size_t length, int32_t id);
 int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t length, int32_t id);
 void vocabulary_free(Vocabulary *vocabulary);
@@ -162,7 +167,7 @@ typedef struct {
 
 int sums_new(Sums *sums, const Table *table, const Channel *channel, const Kernels *kernels);
 void sums_free(Sums *sums);
-void sums_start(Sums *sums, size_t width);
+void sums_start(Sums *sums, Ids *ids, size_t width);
 int sums_flush(Ids *ids, void *sums);
 void sums_finish(Sums *sums, Ids *ids, int form, float *out);
 

@@ -10,6 +10,7 @@
 #define LANES_16 16
 typedef int8_t Byte16 __attribute__((vector_size(LANES_16)));
 typedef int16_t Short16 __attribute__((vector_size(2 * LANES_16)));
+typedef uint8_t Block __attribute__((vector_size(CLASS_BLOCK)));
 #endif
 
 #define TARGET

@@ -9,6 +9,23 @@
    odd one, at most CLASS_BLOCK. */
 TARGET static size_t KERNEL(classify)(const uint8_t *text, uint8_t *bytes, uint8_t *kinds)
 {
+#ifdef HAS_VECTORS
+    Block code, odd, space, lower, word, kind; /* a comparison gives 255 or 0 */
+    memcpy(&code, text, sizeof code);
+    lower = code | ((Block)(code - 'A' < 26) & 32);
+    word = (Block)((lower - 'a' < 26) | (code - '0' < 10));
+    space = (Block)((code == ' ') | (code == '\t') | (code == '\n') | (code == '\r'));
+    odd = (Block)((code >= 127) | (code < 32)) & ~space;
+    kind = KIND_SIGN ^ ((Block)(code == '_') & (KIND_SIGN ^ KIND_JOINER));
+    kind = (space & KIND_SPACE) | (odd & KIND_ODD) | (~(space | odd | word) & kind);
+    lower = (space & ' ') | (~space & lower);
+    memcpy(bytes, &lower, sizeof lower);
+    memcpy(kinds, &kind, sizeof kind);
+    uint64_t parts[CLASS_BLOCK / 8];
+    memcpy(parts, &odd, sizeof parts);
+    if (!(parts[0] | parts[1] | parts[2] | parts[3]))
+        return CLASS_BLOCK;
+#else
     uint8_t any = 0;
     for (int i = 0; i < CLASS_BLOCK; i++) {
         uint8_t code = text[i];
@@ -22,6 +39,7 @@ TARGET static size_t KERNEL(classify)(const uint8_t *text, uint8_t *bytes, uint8
     }
     if (!any)
         return CLASS_BLOCK;
+#endif
     size_t place = 0;
     while (kinds[place] != KIND_ODD)
         place++;

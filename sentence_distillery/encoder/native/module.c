@@ -83,24 +83,27 @@ static int add_terms(Vocabulary *vocabulary, PyObject *words, PyObject *terms)
     return 0;
 }
 
-static Py_ssize_t bytes_of(PyObject *words)
+/* Count the pieces and the bytes of a list of tokens. */
+static int count_tokens(PyObject *words, size_t *pieces, size_t *bytes)
 {
-    Py_ssize_t bytes = 0, length;
+    Py_ssize_t length;
     for (Py_ssize_t i = 0; i < PyList_Size(words); i++) {
-        if (!PyUnicode_AsUTF8AndSize(PyList_GetItem(words, i), &length))
+        const char *word = PyUnicode_AsUTF8AndSize(PyList_GetItem(words, i), &length);
+        if (!word)
             return -1;
-        bytes += length;
+        *pieces += (size_t)is_piece((const uint8_t *)word, (size_t)length);
+        *bytes += (size_t)length;
     }
-    return bytes;
+    return 0;
 }
 
 static int fill_vocabulary(Vocabulary *vocabulary, PyObject *words, PyObject *terms)
 {
-    Py_ssize_t bytes = bytes_of(words);
-    if (bytes < 0)
+    size_t pieces = 0, bytes = 0, count = (size_t)PyList_Size(words);
+    if (count_tokens(words, &pieces, &bytes) < 0)
         return -1;
-    vocabulary->size = (int32_t)PyList_Size(words);
-    if (vocabulary_new(vocabulary, (size_t)PyList_Size(words), (size_t)PyList_Size(terms), (size_t)bytes) < 0) {
+    vocabulary->size = (int32_t)count;
+    if (vocabulary_new(vocabulary, count - pieces, pieces, (size_t)PyList_Size(terms), bytes) < 0) {
         PyErr_NoMemory();
         return -1;
     }
@@ -398,7 +401,7 @@ static int encode_batch(const EncoderObject *encoder, Scratch *scratch, Batch *b
     scratch->ids.flush = sums_flush;
     scratch->ids.into = sums;
     for (size_t i = 0; i < batch->count; i++) {
-        sums_start(sums, wanted.width);
+        sums_start(sums, &scratch->ids, wanted.width);
         int strange = look_up(encoder->vocabulary, encoder->kernels, &scratch->text, &scratch->ids, batch->views[i]);
         sums_finish(sums, &scratch->ids, wanted.form, wanted.out + i * wanted.width);
         if (strange < 0)

@@ -1,8 +1,7 @@
 /* Token ids to a vector: sums of rows, the lexical channel, and the length.
 
    Rows of int8 are summed in 16 bits, EXACT_TOKENS at a time, and the parts of a longer text in 64: exact. Rows of
-   floats are added one after the other in float32. Prefetching hides the way to memory, for the rows of a text are
-   known before the first is summed. */
+   floats are added one after the other in float32. */
 
 #include "core.h"
 
@@ -45,7 +44,7 @@ void sums_free(Sums *sums)
 }
 
 /* Begin a text, of whose vector the first `width` numbers are wanted. */
-void sums_start(Sums *sums, size_t width)
+void sums_start(Sums *sums, Ids *ids, size_t width)
 {
     sums->width = width;
     sums->summed = width < sums->table->dimension ? width : sums->table->dimension;
@@ -53,6 +52,9 @@ void sums_start(Sums *sums, size_t width)
     sums->spilled = 0;
     if (sums->table->type != TYPE_INT8)
         memset(sums->vector, 0, sums->summed * sizeof *sums->vector);
+    ids->rows = sums->table->rows;
+    ids->row = sums->table->dimension * size_of(sums->table->type);
+    ids->asked = sums->summed * size_of(sums->table->type);
 }
 
 static int with_channel(const Sums *sums)
@@ -62,24 +64,25 @@ static int with_channel(const Sums *sums)
 
 static void count_stems(Sums *sums, const int32_t *ids, size_t count)
 {
+    const Channel *channel = sums->channel;
     for (size_t i = 0; i < count; i++) {
-        uint32_t stem = (uint32_t)sums->channel->numbers[ids[i]];
+        uint32_t stem = (uint32_t)channel->numbers[ids[i]];
         if (sums->counts[stem]++ == 0)
             sums->stems[sums->listed++] = stem;
+#ifdef __GNUC__
+        __builtin_prefetch(&channel->idf[stem]);
+        __builtin_prefetch(&channel->places[stem * PLACES]);
+#endif
     }
 }
 
-/* Leave out unknown tokens, whose row is zero, and ask for the rows of the others. */
-static size_t keep_known(const Table *table, Ids *ids, size_t summed)
+/* Leave out unknown tokens, whose row is zero. */
+static size_t keep_known(Ids *ids)
 {
-    size_t known = 0, bytes = summed * size_of(table->type), row = table->dimension * size_of(table->type);
+    size_t known = 0;
     for (size_t i = 0; i < ids->count; i++) {
         ids->at[known] = ids->at[i];
         known += ids->at[i] != UNKNOWN;
-#ifdef __GNUC__
-        for (size_t line = 0; line < bytes; line += 64)
-            __builtin_prefetch((const char *)table->rows + (size_t)ids->at[i] * row + line);
-#endif
     }
     return known;
 }
@@ -99,7 +102,7 @@ static void add_rows(Sums *sums, const int32_t *ids, size_t count)
 /* Take the ids of a text, which may have more. */
 static void take(Sums *sums, Ids *ids)
 {
-    size_t known = keep_known(sums->table, ids, sums->summed);
+    size_t known = keep_known(ids);
     add_rows(sums, ids->at, known);
     if (with_channel(sums))
         count_stems(sums, ids->at, known);

@@ -139,10 +139,15 @@ static int map_add(Map *map, const uint8_t *string, size_t length, int32_t id)
     return 0;
 }
 
-/* Make room; `bytes` is the length of all tokens together. */
-int vocabulary_new(Vocabulary *vocabulary, size_t words, size_t terms, size_t bytes)
+int is_piece(const uint8_t *token, size_t length)
 {
-    return map_new(&vocabulary->words, words, bytes) || map_new(&vocabulary->pieces, words, bytes) ||
+    return length > 2 && token[0] == '#' && token[1] == '#';
+}
+
+/* Make room: tables no larger than they need be stay in the processor's cache. */
+int vocabulary_new(Vocabulary *vocabulary, size_t words, size_t pieces, size_t terms, size_t bytes)
+{
+    return map_new(&vocabulary->words, words, bytes) || map_new(&vocabulary->pieces, pieces, bytes) ||
                    map_new(&vocabulary->terms, terms, bytes) || map_new(&vocabulary->beginnings, terms, bytes)
                ? -1
                : 0;
@@ -159,7 +164,7 @@ void vocabulary_free(Vocabulary *vocabulary)
 /* Add a token that words are cut into, a whole word or a continuation. */
 int vocabulary_add(Vocabulary *vocabulary, const uint8_t *token, size_t length, int32_t id)
 {
-    if (length > 2 && token[0] == '#' && token[1] == '#')
+    if (is_piece(token, length))
         return map_add(&vocabulary->pieces, token + 2, length - 2, id);
     return map_add(&vocabulary->words, token, length, id);
 }
@@ -191,6 +196,10 @@ static int push(Ids *ids, int32_t id)
     if (ids->count == EXACT_TOKENS && ids->flush(ids, ids->into) < 0)
         return -1;
     ids->at[ids->count++] = id;
+#ifdef __GNUC__
+    for (size_t byte = 0; byte < ids->asked; byte += 64)
+        __builtin_prefetch(ids->rows + (size_t)id * ids->row + byte);
+#endif
     return 0;
 }
 

@@ -1,6 +1,6 @@
 """Write unicode_tables.h: what `tokenizers` makes of each code point, by asking it about all of them.
 
-    python -m sentence_distillery.encoder.native.make_unicode_tables
+    python -m stages.release.unicode_tables
 
 The package has Unicode data of several versions: one decides what is composed, another what a control, an accent or
 punctuation is, a third what is lower case. Python's unicodedata is of yet another version. So nothing is derived here:
@@ -22,9 +22,10 @@ from tokenizers import AddedToken, Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.normalizers import BertNormalizer, Normalizer
 
+from sentence_distillery.encoder.native import vocabulary
 from sentence_distillery.encoder.tokenizer import NORMALIZER, SPLITTER
 
-TARGET: Final = Path(__file__).with_name("unicode_tables.h")
+TARGET: Final = Path(vocabulary.__file__).with_name("unicode_tables.h")
 NORMALIZERS: Final[dict[str, Normalizer]] = {"FULL": NORMALIZER, "BERT": BertNormalizer(lowercase=True)}
 BLOCK_BITS: Final = 7
 BLOCK: Final = 1 << BLOCK_BITS
@@ -134,7 +135,7 @@ def tables() -> str:
         stages.append(array("uint16_t", f"{name}_BLOCKS", [blocks.setdefault(block, len(blocks)) for block in cut]))
     return "\n".join(
         [
-            f"/* Written by make_unicode_tables.py, which asked tokenizers {tokenizers.__version__}. */",
+            f"/* Written by stages/release/unicode_tables.py, which asked tokenizers {tokenizers.__version__}. */",
             f'#define UNICODE_TABLES "tokenizers {tokenizers.__version__}"',
             f"#define BLOCK_BITS {BLOCK_BITS}",
             "",
