@@ -58,7 +58,7 @@ def core() -> bytes:
         target = Path(directory) / "core.wasm"
         done = subprocess.run([*command, *FLAGS, "-o", str(target), *map(str, SOURCES)])
         if done.returncode:
-            raise SystemExit(f"`{shlex.join(command[:2])}` cannot compile to WebAssembly. {REMEDY}")
+            raise SystemExit(f"`{shlex.join(command)}` fails; what it says stands above.")
         return target.read_bytes()
 
 

@@ -36,7 +36,12 @@ int load_vocabulary(const uint8_t *bytes, const uint32_t *ends, size_t words, co
     vocabulary.longest_word = longest;
     vocabulary.normalizer = normalizer ? NORMALIZER_BERT : NORMALIZER_FULL;
     vocabulary.size = (int32_t)words;
-    if (vocabulary_new(&vocabulary, words, count, ends[words - 1]) < 0)
+    size_t pieces = 0;
+    for (size_t id = 0; id < words; id++) {
+        size_t start = id ? ends[id - 1] : 0;
+        pieces += (size_t)is_piece(bytes + start, ends[id] - start);
+    }
+    if (vocabulary_new(&vocabulary, words - pieces, pieces, count, ends[words - 1]) < 0)
         return NO_MEMORY;
     for (size_t id = 0; id < words; id++) {
         size_t start = id ? ends[id - 1] : 0;
@@ -128,7 +133,7 @@ int encode(const uint8_t *bytes, const uint32_t *ends, size_t count, size_t widt
 {
     size_t start = 0;
     for (size_t i = 0; i < count; i++) {
-        sums_start(&sums, width);
+        sums_start(&sums, &ids, width);
         int found = look_up(bytes + start, ends[i] - start, &ids);
         if (found < 0)
             return found;
