@@ -103,8 +103,10 @@ class Encoder {
         this.#core.encode([sorted(batch[place])], width, form, vectors.subarray((start + place) * width));
       }
     }
-    const rows = Array.from({ length: read.length }, (_, row) => vectors.subarray(row * width, (row + 1) * width));
-    return single ? rows[0] : rows;
+    if (single) return vectors;
+    const rows = new Array(read.length);
+    for (let row = 0; row < rows.length; row++) rows[row] = new Float32Array(vectors.buffer, row * width * 4, width);
+    return rows;
   }
 
   /** List the tokens of a text, "[UNK]" for an unknown one; punctuation is left out. */
@@ -606,9 +608,8 @@ class Core {
     const { start: out } = this.#out;
     this.checked(this.exports.encode(bytes, this.#ends.start, count, width, form, out, this.#strange.start));
     vectors.set(this.numbers(Float32Array, out, count * width));
-    const strange = [];
-    this.bytes(this.#strange).subarray(0, count).forEach((marked, place) => marked && strange.push(place));
-    return strange;
+    const marks = this.bytes(this.#strange).subarray(0, count);
+    return marks.includes(1) ? Array.from(marks.keys()).filter((place) => marks[place]) : [];
   }
 
   tokenIds(text) {
@@ -630,10 +631,10 @@ class Core {
     const memory = this.bytes(this.#texts);
     const ends = this.numbers(Uint32Array, this.#ends.start, texts.length);
     let end = 0;
-    if (utf8.encodeInto(joined, memory).written === joined.length) {
-      texts.forEach((text, place) => (ends[place] = end += text.length)); // all of it is ASCII
-    } else {
-      texts.forEach((text, place) => (ends[place] = end += utf8.encodeInto(text, memory.subarray(end)).written));
+    const ascii = utf8.encodeInto(joined, memory).written === joined.length;
+    for (let place = 0; place < texts.length; place++) {
+      const text = texts[place];
+      ends[place] = end += ascii ? text.length : utf8.encodeInto(text, memory.subarray(end)).written;
     }
     return this.#texts.start;
   }

@@ -2,10 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -14,6 +11,7 @@ from playwright.sync_api import Browser, Page
 from sentence_distillery import load
 from sentence_distillery.encoder.reading import RELEASED_DIRECTORY
 from tests.look import browser_needed, chromium
+from tests.sites import served
 from tests.strings import any_strings
 from tests.waiting import LIMIT
 
@@ -35,13 +33,6 @@ LOAD = """async ([texts, options]) => {
 pytestmark = [pytest.mark.browser, browser_needed]
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder without a word."""
-
-    def log_message(self, *arguments: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture(scope="module")
 def address(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a site with the file and the released model."""
@@ -49,12 +40,8 @@ def address(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     shutil.copy(library, folder)
     shutil.copytree(RELEASED_DIRECTORY, folder / "model")
     (folder / "index.html").write_text("<!doctype html><title>x</title><link rel=icon href=data:,>", encoding="utf-8")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as site:
-        thread = Thread(target=site.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{site.server_port}/"
-        site.shutdown()
-        thread.join()
+    with served(folder) as site:
+        yield site
 
 
 @pytest.fixture(scope="module")
