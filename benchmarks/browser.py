@@ -2,11 +2,11 @@
 
     python -m benchmarks.browser --from tweets.parquet sentences.txt
 
-Both get texts of each file in one page, in turns, after a few runs that are not counted. Each run takes a few hundredths
+Both get texts of each file in one page, in turns, after a few runs that are not counted. Each run takes some hundredths
 of a second, so that of many some are left alone by whatever else the machine does: the fastest is kept beside the
-median. transformers.js reads the released encoder as `save_onnx` writes it, in batches, by WebAssembly with SIMD and one
-thread; its vectors are compared with Python's, as ours are. Python's own rate, of one thread, is measured in the same
-way. Sizes are those that a browser loads, the library with its WebAssembly, and by gzip.
+median. transformers.js reads the released encoder as `save_onnx` writes it, in batches, by WebAssembly with SIMD and
+one thread. Its vectors are compared with Python's, as ours are. Python's own rate, of one thread, is measured in the
+same way. Sizes are those that a browser loads, the library with its WebAssembly, and by gzip.
 
 Needs Chromium, a compiler for WebAssembly, and `npm ci --ignore-scripts` in tests/javascript.
 """
@@ -43,8 +43,9 @@ MODULES: Final = build.ROOT / "tests" / "javascript" / "node_modules"
 TRANSFORMERS: Final = MODULES / "@huggingface" / "transformers"
 RUNTIME: Final = ("ort-wasm-simd-threaded.asyncify.wasm", "ort-wasm-simd-threaded.asyncify.mjs")
 TEXTS: Final = 20_000  # of each file
-COUNTS: Final = {"own": 2_000, "transformers": 200}  # texts of a run, drawn evenly
-SINGLE: Final = {"own": 500, "transformers": 50}  # the same if each is encoded by a call of its own
+COUNTS: Final = {"own": 10_000, "transformers": 400}  # texts of a run, drawn evenly
+SINGLE: Final = {"own": 4_000, "transformers": 100}  # the same if each is encoded by a call of its own
+IN_PYTHON: Final = 2_000  # so few that one thread takes them
 COMPARED: Final = 200
 RUNS: Final = 25
 WARMING: Final = 5  # runs that are not counted
@@ -127,9 +128,9 @@ def rates(page: Page, texts: list[str]) -> dict[str, dict[str, float]]:
         for name in COUNTS:
             rate[name] = page.evaluate(TIMING, [name, _even(texts, COUNTS[name], run), BATCH])
             rate[f"{name}, one text a call"] = page.evaluate(TIMING, [name, _even(texts, SINGLE[name], run), 1])
-        given = _even(texts, COUNTS["own"], run)
+        given = _even(texts, IN_PYTHON, run)
         start = time.perf_counter()
-        encoder.encode(given)  # so few that one thread takes them
+        encoder.encode(given)
         rate["python"] = len(given) / (time.perf_counter() - start)
         for name, value in rate.items():
             if run >= WARMING:
@@ -186,13 +187,13 @@ def measure(files: list[Path]) -> dict[str, Any]:
         kinds = {}
         for file in files:
             texts = [text for text in lines_of([file]) if text.strip() and load().encode(text).any()][:TEXTS]
-            kinds[file.name] = {
+            kinds[file.stem] = {
                 "texts": len(texts),
                 "characters": statistics.mean(map(len, texts)),
                 "apart": check(page, texts),
                 **rates(page, texts),
             }
-            print(file.name, kinds[file.name], flush=True)
+            print(file.stem, kinds[file.stem], flush=True)
         version = browser.version
         browser.close()
     return {
