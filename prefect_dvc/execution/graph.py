@@ -60,7 +60,8 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]
         if not wanted:
             raise GraphError(_unknown(target, sorted(names.values())))
-        graph = graph.subgraph(set(wanted).union(*(nx.descendants(graph, node) for node in wanted)))
+        kept = set(wanted).union(*(nx.descendants(graph, node) for node in wanted))
+        graph = nx.subgraph_view(graph, filter_node=kept.__contains__)  # in the graph's order; `subgraph` has a set's
     reads = repo.index.graph  # a frozen stage is not run while the files that it names are being written
     return [
         Stage(

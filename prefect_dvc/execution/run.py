@@ -211,6 +211,12 @@ def _check_out(repo: Repo) -> None:
     repo.config["remote"] = {**remotes, **absent}
     try:
         repo.checkout(allow_missing=True, force=True)  # all that is there is a copy
+    except FileNotFoundError as error:  # at its end DVC marks programs as executable, also one that is missing
+        programs = [out for out in repo.index.outs if out.meta.isexec]
+        if error.filename not in {out.fs_path for out in programs}:
+            raise
+        for out in programs:
+            out.set_exec()
     finally:
         logger.setLevel(level)
         repo.config["remote"] = remotes

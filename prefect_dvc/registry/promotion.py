@@ -340,7 +340,7 @@ def _push_data(root: Path, run: str, revision: str) -> None:
     with nullcontext(directory) if at_hand else worktree(root, revision, f"{run}-push") as directory:
         with Repo(str(directory)) as repo:
             remove_broken(repo)  # or DVC would push damaged objects
-        push = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "push"]
+        push = [sys.executable, "-P", "-m", "dvc", "--quiet", "--wait-for-lock", "push"]
         done = subprocess.run(push, cwd=directory, capture_output=True, text=True, check=False)
     if done.returncode:
         raise PromotionError(

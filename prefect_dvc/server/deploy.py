@@ -44,7 +44,7 @@ def deploy() -> list[str]:
     """
     create_pools()
     environment = {name: value for name, value in os.environ.items() if name != CLONE} | {"PREFECT_CLI_PROMPT": "false"}
-    command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"]
+    command = [sys.executable, "-P", "-m", "prefect", "--no-prompt", "deploy", "--all"]
     if not Path(OWN).exists():
         command += ["--prefect-file", str(Path(__file__).parents[1] / "deployments.yaml")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

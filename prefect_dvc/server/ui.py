@@ -124,12 +124,12 @@ def _run(root: Path, port: int, database: Database) -> None:
             place = postgresql(root / HOME / "postgresql", root / HOME / "postgresql.log")
             os.environ[URL] = processes.enter_context(place)
         wait_for_server(
-            start("server", [sys.executable, "-m", "prefect_dvc.server.serve", "--no-link", "--port", str(port)])
+            start("server", [sys.executable, "-P", "-m", "prefect_dvc.server.serve", "--no-link", "--port", str(port)])
         )
         watch_heartbeats()
         deploy()
-        start("runs", [sys.executable, "-m", "prefect", "worker", "start", "--pool", RUNS_POOL])
-        start("gpu", [sys.executable, "-m", "prefect_dvc.gpu_stage"], second_clone(root))
+        start("runs", [sys.executable, "-P", "-m", "prefect", "worker", "start", "--pool", RUNS_POOL])
+        start("gpu", [sys.executable, "-P", "-m", "prefect_dvc.gpu_stage"], second_clone(root))
         print(
             f"Prefect is at {link(origin_of(port), key)} for you alone: the link has the key, which is kept in "
             f"{HOME / KEY}. The logs are in {HOME}. Ctrl-C stops it.",

@@ -5,7 +5,7 @@ from typing import Any
 import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 MOST_VALUES = 200_000
 
@@ -48,5 +48,14 @@ def read_yaml(text: str) -> Any:
     except RecursionError as error:
         raise yaml.YAMLError("it is nested too deeply") from error
     except (YAMLError, ValueError) as error:  # the second for an integer of thousands of digits, or of none
-        raise yaml.YAMLError(str(error).partition("\nTo suppress")[0].strip()) from error
+        raise yaml.YAMLError(_problem(error)) from error
     return content
+
+
+def _problem(error: Exception) -> str:
+    """Return an error in one line: the reason, and where it is."""
+    if not isinstance(error, MarkedYAMLError) or error.problem is None:
+        return " ".join(str(error).split())
+    mark = error.problem_mark
+    where = "" if mark is None else f" in line {mark.line + 1}, column {mark.column + 1}"
+    return f"{' '.join(error.problem.split())}{where}"

@@ -122,7 +122,7 @@ def measured() -> Capacity:
 
 
 def _cards() -> tuple[int, ...]:
-    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-P", "-c", PROBE], capture_output=True, text=True, check=False)
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:]
         raise CapacityError(f"torch could not list its cards: {''.join(last)}; {GIVEN}='gpu: 0' leaves it out.")

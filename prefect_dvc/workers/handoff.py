@@ -80,7 +80,7 @@ class Steps:
         Raises HandoffError with its last lines, TransferError if another try may succeed.
         """
         given = json.dumps({"directory": str(directory), "remote": remote, "options": options})
-        command = [sys.executable, "-m", "prefect_dvc.workers.handoff", step, given]
+        command = [sys.executable, "-P", "-m", "prefect_dvc.workers.handoff", step, given]
         status, lines = self.commands.run(command, CODE, os.environ, lambda line: None)
         if status == -signal.SIGALRM:
             limit = seconds(STEP_SECONDS, HOUR)

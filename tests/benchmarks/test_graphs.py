@@ -174,6 +174,7 @@ def test_nothing_of_a_project_runs(
 ) -> None:
     ran, work, names = tmp_path / "RAN", tmp_path / "work", tmp_path / "names.txt"
     files = {"dvc.yaml": graph.format(ran=ran), "params.yaml": values.format(ran=ran)}
+    files["queue.py"] = f"open({str(ran)!r}, 'w')\n"  # which DVC would import from the current directory
     mirrored(tmp_path / "mirror", "me+it", files)
     names.write_text("me/it\n", encoding="utf-8")
     main(["build", "--names", str(names), "--mirror", str(tmp_path / "mirror"), "--work", str(work)])

@@ -2,9 +2,11 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sentence_distillery.benchmarks.benchmark import build, gensim_directory
+from sentence_distillery.benchmarks.data import PairSet
 from sentence_distillery.benchmarks.records import BadDataError, records
 from sentence_distillery.benchmarks.registry import BENCHMARKS
 from sentence_distillery.benchmarks.sets import lee, mrpc, samples, sick, stsb
@@ -155,3 +157,15 @@ def test_the_real_sets(name: str) -> None:
     if name == "mrpc":
         positive = table.filter(table["label"].cast("int8").cast("bool"))["split"].to_pylist()
         assert Counter(positive) == {"train": 2753, "test": 1147}
+
+
+def test_some_pairs_of_a_set_keep_what_belongs_to_them() -> None:
+    """Decontamination takes pairs out of a set; ratings and labels go with their sentences."""
+    scores = np.array([1, 2, 3], np.float32)
+    pairs = PairSet("mine", "train", ["a", "b", "c"], ["d", "e", "f"], scores, ["0", "1", "2"], (1, 3))
+    taken = pairs.take(np.array([2, 0]))
+    assert (taken.sentences1, taken.sentences2, taken.labels) == (["c", "a"], ["f", "d"], ["2", "0"])
+    assert taken.scores is not None and taken.scores.tolist() == [3, 1]
+    assert (taken.name, taken.split, taken.scale) == ("mine", "train", (1, 3))
+    bare = replace(pairs, scores=None, labels=None).take(np.array([1]))
+    assert (bare.scores, bare.labels) == (None, None)

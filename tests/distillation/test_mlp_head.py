@@ -60,6 +60,13 @@ def test_the_layer_by_hand() -> None:
     np.testing.assert_array_equal(found._deepened(sums.numpy()), expected.numpy())
 
 
+def test_the_layer_starts_as_it_should() -> None:
+    """Its first weights spread by 1, as the scaled components of a unit vector do; its second are 0."""
+    widen, narrow = HiddenLayer(64, 400, seed=1).layer()
+    assert abs(widen.std() - 1) < 0.02
+    assert not narrow.any()
+
+
 def test_it_learns_more_than_the_sum(workspace: Path) -> None:
     """fault 27: and two runs write the same bytes, which sentence-transformers loads with equal vectors."""
     student_params("static", epochs=1)

@@ -179,6 +179,14 @@ def test_every_row_has_an_interval_or_a_reason() -> None:
         assert all(claim.finding.basis or claim.verdict == UNTESTED for claim in found)
 
 
+def test_a_page_says_where_its_intervals_come_from() -> None:
+    """Of the same pairs for the ablations of paper 1, over seeds; of independent samples for the heads of paper 2."""
+    found = {claim.finding.basis for claim in second.claims(paper_2_rows(), COST) if claim.verdict != UNTESTED}
+    assert second.INDEPENDENT in found
+    by_cosine = [claim for claim in second.claims(paper_2_rows(), COST) if "cosine" in claim.text]
+    assert by_cosine and all(claim.finding.basis == second.INDEPENDENT for claim in by_cosine)
+
+
 def test_a_stand_in_is_named_and_does_not_count() -> None:
     """All-MiniLM-L6-v2, tuned on, is not SimCSE of BERT."""
     stand_in = {"SimCSE": "package:minilm, tuned without labels,"}

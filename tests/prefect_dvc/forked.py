@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import dvc.cli
+from networkx.classes.coreviews import FilterAtlas
 
 from prefect_dvc import cli
 
@@ -28,7 +29,17 @@ class Done:
 
 
 def dvc_command(root: Path, *words: str, **environment: str) -> Done:
-    return _in_child(root, lambda: dvc.cli.main(list(words)), environment)
+    """Run DVC, but that it takes stages in the graph's order.
+
+    By itself it takes a target's stages, if they are less than half of the graph, in the order of a set, so another
+    process writes dvc.lock in another order.
+    """
+
+    def act() -> Any:
+        FilterAtlas.__iter__ = lambda self: (node for node in self._atlas if self.NODE_OK(node))
+        return dvc.cli.main(list(words))
+
+    return _in_child(root, act, environment)
 
 
 def prefect_dvc(root: Path, *words: str) -> Done:

@@ -1,7 +1,10 @@
 """The graph as the flows see it."""
 
 import contextlib
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +144,27 @@ def test_a_frozen_stage_beside_its_upstream(chain: Path) -> None:
     set_param(chain, "a", value=2)
     done = pipeline(chain)
     assert done.stdout.splitlines()[-1] == "Cached: b; Ran: a, c, d", done.stderr
+
+
+def test_few_stages_of_many_have_the_order_of_the_graph(tmp_path: Path) -> None:
+    """Whatever the hashes of this process: the same dvc.lock each time."""
+    others = {f"other{number}": {"cmd": "echo"} for number in range(20)}
+    graph = {"stages": {**others, "cells": {"matrix": {"x": ["c", "a", "b"]}, "cmd": "echo ${item.x}"}}}
+    (tmp_path / "dvc.yaml").write_text(yaml.safe_dump(graph, sort_keys=False), encoding="utf-8")
+    script = (
+        "from dvc.repo import Repo\nfrom prefect_dvc.execution.graph import read_graph\n"
+        "with Repo('.') as repo: print(*(stage.name for stage in read_graph(repo, 'cells')))"
+    )
+    Repo.init(str(tmp_path), no_scm=True).close()
+    orders = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            check=True,
+            text=True,
+            capture_output=True,
+        ).stdout.splitlines()[-1]
+        for seed in ("1", "2", "3")
+    }
+    assert orders == {"cells@c cells@a cells@b"}

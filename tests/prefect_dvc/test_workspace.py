@@ -109,6 +109,21 @@ def test_edited_data_that_no_stage_of_the_run_reads(tmp_path: Path) -> None:
     assert (root / "z.txt").exists()
 
 
+def test_programs_that_the_cache_has_lost(tmp_path: Path) -> None:
+    """DVC's checkout ends at the first program that is missing, before it has marked the others as executable."""
+    stages = {"a": {"cmd": "./z.sh > a.txt", "deps": ["z.sh"], "outs": ["a.txt"]}}
+    root = new(tmp_path / "workspace", stages, **{"a.sh": "#!/bin/sh\necho lost\n", "z.sh": "#!/bin/sh\necho run\n"})
+    for name in ("a.sh", "z.sh"):
+        (root / name).chmod(0o755)
+        dvc_("add", "--quiet", name, cwd=root)
+    commit(root)
+    (lost,) = (file for file in (root / ".dvc/cache").rglob("*") if file.is_file() and b"lost" in file.read_bytes())
+    lost.unlink()
+    same_as_repro(root)
+    assert (root / "a.txt").read_text(encoding="utf-8") == "run\n"
+    assert os.access(root / "a.sh", os.X_OK)
+
+
 def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
     """fault 46: a file beside an output that has not changed stays; one that would be replaced or removed is named."""
     stages = {"o": {"cmd": "mkdir -p o && cat p > o/made.txt", "deps": ["p"], "outs": ["o"]}}

@@ -26,6 +26,7 @@ from sentence_distillery.reporting.headline import headline, rounded, sentence
 from sentence_distillery.reporting.intervals import spearman_interval
 from sentence_distillery.reporting.page import SECTIONS, growth
 from sentence_distillery.reporting.sizes import read_pareto, sizes
+from sentence_distillery.reporting.tables import result_tables
 from stages import paths
 from stages.reporting import paper_pages, report
 from tests.workspace import ROOT, write_params
@@ -778,3 +779,20 @@ def test_the_corpus(workspace: Path) -> None:
     ):
         assert expected in text
     assert growth([[0, 0], [9, 8]]) is None
+
+
+def test_other_metrics_make_another_table() -> None:
+    """Protocols of one set share a table if they have the same metrics; a classifier's stands apart."""
+    rows = [
+        Result(system, "stsb", "test", protocol, metric, 0.5, 9)
+        for system in ("student", "teacher")
+        for protocol, metrics in {
+            "mean": ("pearson", "spearman"),
+            "sif": ("pearson", "spearman"),
+            "head": ("f1",),
+        }.items()
+        for metric in metrics
+    ]
+    found = result_tables(rows, {})
+    assert [[label for label, _ in table.groups] for table in found] == [["Mean", "SIF"], ["head"]]
+    assert all([name for name, _ in lines] == ["student", "teacher"] for table in found for _, lines in table.blocks)

@@ -136,6 +136,18 @@ def test_a_side_that_lost_all_its_words_takes_no_part() -> None:
         assert unrelated.shape == (len(left), len(left))
 
 
+def test_an_epoch_has_as_many_batches_as_it_says() -> None:
+    """The learning rate falls with them."""
+    batches = contrastive.Batches(
+        corpus(),
+        contrastive.related_pairs(corpus(), 2),
+        settings(word_dropout=0.0, batch_size=4),
+        np.random.default_rng(3),
+    )
+    assert len(batches.pairs) > 4
+    assert len(list(batches(0))) == batches.steps
+
+
 def topics(common: bool = False) -> contrastive.Corpus:
     """Twelve articles of six sentences of three words; an article has five words of its own, word 60 is everywhere."""
     draw = np.random.default_rng(5)
