@@ -14,7 +14,6 @@ Needs Chromium, a compiler for WebAssembly, and `npm ci --ignore-scripts` in tes
 import argparse
 import gzip
 import json
-import platform
 import shutil
 import statistics
 import sys
@@ -32,6 +31,7 @@ from typing import Any, Final
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks.encoding import machine
 from benchmarks.fuzz import lines_of
 from javascript import build
 from sentence_distillery import load
@@ -198,7 +198,8 @@ def measure(files: list[Path]) -> dict[str, Any]:
         browser.close()
     return {
         "chromium": version,
-        "machine": platform.processor() or platform.machine(),
+        "machine": machine(),
+        "runs": RUNS,
         "loading": loading,
         "kinds": kinds,
     }

@@ -49,7 +49,7 @@ class Blocks(HTMLParser):
         self._heading = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a block, a heading or what is left out."""
+        """Begin a block, a heading or an element that is left out."""
         if tag in _LEFT_OUT:
             self._outside += 1
         elif tag in _HEADINGS:
@@ -61,7 +61,7 @@ class Blocks(HTMLParser):
             self._pieces.append(" ")
 
     def handle_endtag(self, tag: str) -> None:
-        """End what began."""
+        """End a block, a heading or an element that is left out."""
         if tag in _LEFT_OUT:
             self._outside -= 1
         elif tag in _HEADINGS:

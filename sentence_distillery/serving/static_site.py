@@ -132,7 +132,7 @@ def check_directory(directory: Path) -> None:
 
 
 def encoder_script() -> str:
-    """Return the encoder as a script that is no module, since a page opened from a disk loads none."""
+    """Return the encoder as a classic script: a page that is opened from a disk loads no modules."""
     try:
         module = _of_page(ENCODER)
     except FileNotFoundError as error:
