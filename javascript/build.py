@@ -44,8 +44,10 @@ def compiler() -> list[str] | None:
     """Return the command that compiles to WebAssembly, without its sources; None if there is no compiler for it."""
     if given := os.environ.get("WASM_CC"):
         return [*shlex.split(given), *CLANG]
-    if shutil.which("clang") and shutil.which("wasm-ld"):
-        return ["clang", *CLANG]
+    if shutil.which("clang"):
+        linker = subprocess.run(["clang", "--print-prog-name=wasm-ld"], capture_output=True, text=True).stdout.strip()
+        if shutil.which(linker):
+            return ["clang", *CLANG]
     return [sys.executable, "-m", "ziglang", "cc", *ZIG] if find_spec("ziglang") else None
 
 

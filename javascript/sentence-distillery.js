@@ -62,7 +62,7 @@ async function load(source, options = {}) {
   const core = new Core(await compiled);
   const reading = files.read(TOKENIZER);
   const weights = await files.readWeights(config, core, options.progress);
-  const vocabulary = vocabularyOf(parsed(await reading, files.name(TOKENIZER)), files.name(TOKENIZER));
+  const vocabulary = checkedVocabulary(parsed(await reading, files.name(TOKENIZER)), files.name(TOKENIZER));
   const given = { ...options, settings: settings ? parsed(settings, files.name(SETTINGS)) : {} };
   return new Encoder(core, config, vocabulary, new Tensors(core, weights, files.name(WEIGHTS)), given);
 }
@@ -179,8 +179,7 @@ class Files {
   async readWeights(config, core, progress) {
     const url = this.name(WEIGHTS);
     if (this.#base.protocol === "file:" && globalThis.process) {
-      const found = await readFromDisk(url);
-      return this.#checked(core, core.keep(found ?? missing(url)), config, url, progress);
+      return keepChecked(core, (await readFromDisk(url)) ?? missing(url), config, url, progress);
     }
     const digest = digestOf(config);
     const cache = digest ? await this.#cache() : null;
@@ -192,17 +191,8 @@ class Files {
       await cache.delete(key);
       return this.readWeights(config, core, progress);
     }
-    await this.#checked(core, block, config, url);
+    await check(core, block, config, url);
     if (cache) await keepIn(cache, url, key, core.bytes(block));
-    return block;
-  }
-
-  async #checked(core, block, config, url, progress) {
-    progress?.({ loaded: block.length, total: block.length });
-    const digest = digestOf(config);
-    if (digest && !(await intact(core, block, digest))) {
-      throw new Error(`${url} is not the file that ${CONFIG} describes: it is damaged, or belongs to another model.`);
-    }
     return block;
   }
 
@@ -234,9 +224,7 @@ class GivenFiles {
   }
 
   async readWeights(config, core, progress) {
-    const block = core.keep((await this.#reader(WEIGHTS)) ?? missing(WEIGHTS));
-    progress?.({ loaded: block.length, total: block.length });
-    return block;
+    return keepChecked(core, (await this.#reader(WEIGHTS)) ?? missing(WEIGHTS), config, WEIGHTS, progress);
   }
 }
 
@@ -262,6 +250,20 @@ async function fetched(url) {
 
 function missing(name, reason = "it does not exist") {
   throw new Error(`${name} cannot be read: ${reason}. Name a directory that save_pretrained or distill wrote.`);
+}
+
+async function keepChecked(core, bytes, config, name, progress) {
+  const block = core.keep(bytes);
+  progress?.({ loaded: block.length, total: block.length });
+  await check(core, block, config, name);
+  return block;
+}
+
+async function check(core, block, config, name) {
+  const digest = digestOf(config);
+  if (digest && !(await intact(core, block, digest))) {
+    throw new Error(`${name} is not the file that ${CONFIG} describes: it is damaged, or belongs to another model.`);
+  }
 }
 
 /** Copy an answer into the memory of the core, and tell how far that is. */
@@ -356,6 +358,15 @@ function checkedDimension(dimension, full) {
   return dimension;
 }
 
+function checkedVocabulary(tokenizer, name) {
+  try {
+    return vocabularyOf(tokenizer, name);
+  } catch (error) {
+    if (error instanceof TypeError) refuse(name, "it is not the tokenizer of a static model");
+    throw error;
+  }
+}
+
 /** Parse a WordPiece tokenizer as Python's `vocabulary_of` does. */
 function vocabularyOf(tokenizer, name) {
   const { model, normalizer, pre_tokenizer: splitter, added_tokens: added, truncation } = tokenizer;
@@ -412,7 +423,7 @@ class Tensors {
     const bytes = core.bytes(block);
     const size = bytes.length < 8 ? NaN : Number(new DataView(bytes.buffer, block.start).getBigUint64(0, true));
     if (!(size <= bytes.length - 8)) refuse(name, "it is not a readable safetensors file");
-    this.#header = parsed(bytes.slice(8, 8 + size), name);
+    this.#header = parsed(bytes.slice(8, 8 + size), name) ?? {};
     this.#start = block.start + 8 + size;
     this.#length = block.length - 8 - size;
   }
@@ -426,7 +437,8 @@ class Tensors {
     const found = this.has(tensor) ? this.#header[tensor] : {};
     const { dtype, shape = [], data_offsets: [first, end] = [] } = found;
     const bytes = shape.reduce((product, count) => product * count, SIZES[dtype]);
-    const fits = first >= 0 && end <= this.#length && end - first === bytes;
+    const whole = [first, end, ...shape].every((value) => Number.isInteger(value) && value >= 0);
+    const fits = whole && end <= this.#length && end - first === bytes && bytes > 0;
     if (!types.includes(dtype) || shape.length !== dimensions || !fits) {
       refuse(this.name, `it has no tensor "${tensor}" of type ${types.join(", ")} and ${dimensions} dimensions`);
     }

@@ -120,6 +120,8 @@ def test_damage_is_refused(library: Path, tmp_path: Path) -> None:
     tokenizer["normalizer"]["normalizers"][-1]["lowercase"] = False
     (model / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
     assert "its normalizer is not BERT's in lower case, without accents" in message(library, model)
+    (model / "tokenizer.json").write_text("null", encoding="utf-8")
+    assert "it is not the tokenizer of a static model" in message(library, model)
     (model / "tokenizer.json").write_text("{", encoding="utf-8")
     assert "tokenizer.json is not JSON" in message(library, model)
 
@@ -136,3 +138,31 @@ def test_cut_weights_are_refused(library: Path, tmp_path: Path, size: int) -> No
     assert "model.safetensors: it " in message(library, model) or "model.safetensors is not JSON" in message(
         library, model
     )
+
+
+def test_any_header_is_refused(library: Path, tmp_path: Path) -> None:
+    """Headers of safetensors that point outside the file, or have other shapes and types, each with one line."""
+    model = tmp_path / "model"
+    static_encoder().save_pretrained(model)
+    config = json.loads((model / "config.json").read_text("utf-8"))
+    del config["weights_sha256"]
+    (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    content = (model / "model.safetensors").read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header, data = json.loads(content[8 : 8 + size]), content[8 + size :]
+    table = header["embeddings"]
+    changes = (
+        {"shape": [2**31, 2**31]},
+        {"shape": [1.5, 2]},
+        {"shape": [-1, -1]},
+        {"shape": [0, 4], "data_offsets": [0, 0]},
+        {"data_offsets": [0, 2**40]},
+        {"data_offsets": [-4, 0]},
+        {"data_offsets": ["0", "9"]},
+        {"dtype": "I64"},
+        {"dtype": "__proto__"},
+    )
+    for change in changes:
+        changed = json.dumps({**header, "embeddings": {**table, **change}}).encode()
+        (model / "model.safetensors").write_bytes(len(changed).to_bytes(8, "little") + changed + data)
+        assert 'it has no tensor "embeddings"' in message(library, model), change
