@@ -21,13 +21,14 @@
 # make publish     keep the figures of a full run in reports/runs, README and docs
 # make figures     write the tables and the chart of README and docs from the figures that are kept in reports
 # make site        README and docs as a website that needs no network, in build/site; every link checked
+# make javascript  the encoder for browsers and Node, in build/javascript; it needs clang and lld, or ziglang
 # make lint        ruff, mypy, the figures, the English of pages and messages, the sections of docstrings
 # make lock        requirements.lock, with hashes: what pyproject.toml asks for, in the versions that .venv has
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
 .PHONY: run distil test endurance graphs torture ui bench fuzz wheels pareto release parser mpnet benchmarks publish figures \
-  site lint lock clean
+  site javascript lint lock clean
 
 INSTALLED := .venv/.installed
 READY := .venv/.ready
@@ -146,6 +147,9 @@ figures: $(READY)
 site: $(READY)
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) python -m mkdocs build --quiet --strict
 	@echo "The site is build/site/index.html."
+
+javascript: $(READY)
+	python javascript/build.py
 
 lint: $(READY)
 	ruff check .

@@ -23,7 +23,7 @@ from docsite.chart import chart
 from docsite.kept import ROOT, record, size
 from docsite.python_reference import described
 from docsite.reference import PAGES
-from docsite.tables import levers, own, paper1, paper2, paper3, paper3_best, peers, sizes, strategies, targets
+from docsite.tables import browser, levers, own, paper1, paper2, paper3, paper3_best, peers, sizes, strategies, targets
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
 CHART = ROOT / "docs/images/quality.svg"
@@ -65,6 +65,7 @@ def _named(known: dict[str, Writer], name: str) -> Writer:
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
+    **browser.TABLES,
     **peers.TABLES,
     **own.TABLES,
     **sizes.TABLES,

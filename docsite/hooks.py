@@ -6,12 +6,13 @@ and a link to a file that has no page becomes its name.
 
 import posixpath
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from docsite import try_it
 from docsite.kept import ROOT
 from docsite.reference import picture
 
@@ -29,6 +30,8 @@ FENCE = re.compile(r"(^```.*?^```$)", re.S | re.M)
 CELL = re.compile(r"(<t[dh](?P<right> style=\"text-align: right;\")?[^>]*>)(?P<text>.*?)(?=</t[dh]>)", re.S)
 COMMANDS = re.compile(r"(?<=<div class=\"language-sh highlight\">).*?</code>", re.S)
 NAME = re.compile(r"\b(?:STS-B|SICK-[RE])\b")
+NOT_SEARCHED = ("try-it.md", "changelog.md")  # by the page "Try it"
+PASSAGES: dict[str, list[try_it.Passage]] = {}  # by the address of a page
 FRONT = re.compile(r"\A---\n.*?\n---\n", re.S)
 
 
@@ -51,8 +54,15 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Let a table break between figures, and a command between options, and not within one."""
+    if page.file.src_uri not in NOT_SEARCHED:
+        PASSAGES[page.url] = try_it.passages(html, page.url, str(page.title or config.site_name))
     html = COMMANDS.sub(lambda code: _whole_options(code[0]), html)
     return CELL.sub(_whole_cell, html)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write what the page "Try it" needs beside itself."""
+    try_it.write(Path(config.site_dir), [passage for url in sorted(PASSAGES) for passage in PASSAGES[url]])
 
 
 def _whole_options(code: str) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "sentence-distillery"
 INPUT = "standard input"
+PORT = 8000
 TABLES = ".csv, .tsv, .json, .jsonl, .ndjson, .parquet, .pq, .feather, .csv.gz, .csv.zst, ..."
 
 log = logging.getLogger(__name__)
@@ -248,14 +249,36 @@ def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[
 
 def explore(options: argparse.Namespace) -> None:
     """Look at an encoder and your texts in a browser; the same server answers OpenAI's /v1/embeddings."""
+    from sentence_distillery.serving.collection import LIMIT
     from sentence_distillery.serving.server import Serving, checked_key, read_collection, serve
 
-    serving = Serving(options.port, checked_key(options.key))
+    if options.static is not None:
+        _write_page(options)
+        return
+    serving = Serving(PORT if options.port is None else options.port, checked_key(options.key))
     encoder = _encoder(options)
-    collection = read_collection(encoder, [Path(given) for given in options.texts], _reading(options), options.limit)
+    limit = LIMIT if options.limit is None else options.limit
+    collection = read_collection(encoder, [Path(given) for given in options.texts], _reading(options), limit)
     name = Path(options.model).resolve().name
     log.info("%s texts; %r under the name '%s'", f"{len(collection.texts):,}", encoder, name)
     serve(collection, name, serving, lambda address: print(address, flush=True))
+
+
+def _write_page(options: argparse.Namespace) -> None:
+    """Write the page as a folder of static files."""
+    from sentence_distillery.serving import static_site
+    from sentence_distillery.serving.server import read_collection
+
+    if options.port is not None or options.key is not None:
+        raise InputError("--static writes files and starts no server: leave --port and --key out.")
+    encoder = _encoder(options)
+    static_site.check_encoder(encoder)
+    static_site.check_directory(options.static)
+    limit = static_site.LIMIT if options.limit is None else options.limit
+    collection = read_collection(encoder, [Path(given) for given in options.texts], _reading(options), limit)
+    size = static_site.write_site(collection, Path(options.model).resolve().name, options.static)
+    texts = f"{len(collection.texts):,} texts" + (f", {collection.left_out:,} left out" * bool(collection.left_out))
+    log.info("%s in %s, %s MB; open %s", texts, options.static, f"{size / 1e6:.1f}", options.static / "index.html")
 
 
 def crawl(options: argparse.Namespace) -> None:
@@ -551,8 +574,11 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         "teacher's vectors",
     )
     _reading_arguments(parser)
-    parser.add_argument("--limit", type=int, default=100_000, help="maximum number of texts, at least 1 (100,000)")
-    parser.add_argument("--port", type=int, default=8000, help="port on 127.0.0.1; 0: any free port (8000)")
+    parser.add_argument("--limit", type=int, help="maximum number of texts, at least 1 (100,000; with --static 20,000)")
+    parser.add_argument(
+        "--static", type=Path, metavar="DIRECTORY", help="write the page to a directory of static files, and end"
+    )
+    parser.add_argument("--port", type=int, help=f"port on 127.0.0.1; 0: any free port ({PORT})")
     parser.add_argument(
         "--key", help="key that requests must have; safer in the environment variable SENTENCE_DISTILLERY_KEY"
     )

@@ -75,6 +75,8 @@ def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
     names = ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"sentence_distillery"}
     assert {"sentence_distillery/py.typed", "sentence_distillery/released/model.safetensors"} <= set(names)
+    page = {name.rpartition("/")[2] for name in names if name.startswith("sentence_distillery/serving/page/")}
+    assert page == {path.name for path in (ROOT / "sentence_distillery/serving/page").iterdir()}  # also what was built
     templates = {name for name in names if "/templates/" in name}
     assert {Path(name).suffix for name in templates} >= {".md", ".html", ".css"}
     assert any(name.endswith("licenses/LICENSE") for name in names)

@@ -104,7 +104,7 @@ class Page:
         if column not in self._collection.columns:
             known = ", ".join(self._collection.columns) or "none"
             raise RefusedError(
-                400, f"The texts have no column '{_cut(column, SHOWN)}' (they have {known}).", None, "column"
+                400, f"The texts have no column '{cut(column, SHOWN)}' (they have {known}).", None, "column"
             )
         return Where(column, value)
 
@@ -114,7 +114,7 @@ class Page:
             if self._map is None:
                 self._map = await run_in_threadpool(draw, self._collection.vectors)
         points = [
-            {"index": index, "place": self._place(index), "text": _cut(self._collection.texts[index], TITLE)}
+            {"index": index, "place": self._place(index), "text": cut(self._collection.texts[index], TITLE)}
             for index in self._map.drawn.tolist()
         ]
         kept = await run_in_threadpool(lambda found: found.kept, self._map)
@@ -143,13 +143,12 @@ class Page:
 
     def _row(self, index: int) -> dict[str, object]:
         """Return a text with the values of its other columns."""
-        values = {
-            name: _cut(column[index], VALUE) for name, column in self._collection.columns.items() if column[index]
-        }
-        return {"index": index, "text": _cut(self._collection.texts[index], SHOWN), "columns": values}
+        values = {name: cut(column[index], VALUE) for name, column in self._collection.columns.items() if column[index]}
+        return {"index": index, "text": cut(self._collection.texts[index], SHOWN), "columns": values}
 
 
-def _cut(text: str, length: int) -> str:
+def cut(text: str, length: int) -> str:
+    """Shorten a text for a list; an ellipsis says so."""
     return text if len(text) <= length else text[:length] + "…"
 
 

@@ -2,14 +2,12 @@
 
 import shutil
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.sites import served
 from tests.waiting import LIMIT
 
 from .conftest import TEXTS, Server
@@ -121,16 +119,8 @@ def elsewhere(tmp_path: Path) -> Iterator[str]:
     """The address of another web site, which has an empty page."""
     (tmp_path / "index.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
 
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *arguments: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as site:
-        thread = Thread(target=site.serve_forever)
-        thread.start()
-        yield f"http://localhost:{site.server_port}/"
-        site.shutdown()
-        thread.join()
+    with served(tmp_path) as site:
+        yield site.replace("127.0.0.1", "localhost")
 
 
 ATTACKS = """async (address) => {

@@ -1,4 +1,5 @@
 // The page: a search, the texts that are alike, and the map. Texts are data: they are set as text, never as HTML.
+// The server answers what it asks; in a folder of static files answers.js does.
 
 const at = (id) => document.getElementById(id);
 const key = decodeURIComponent(location.hash.slice(1)); // the address that the server prints ends with it
@@ -18,6 +19,7 @@ function element(name, text = "", attributes = {}) {
 }
 
 async function ask(path, parameters = {}) {
+  if (globalThis.answers) return answers(path, parameters); // a folder of static files, without a server
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
   const answer = await fetch(`${path}?${new URLSearchParams(parameters)}`, { headers });
   const body = await answer.json();
@@ -204,7 +206,8 @@ async function start() {
   const left = about.left_out ? `; ${about.left_out.toLocaleString("en")} more were left out` : "";
   at("facts").textContent =
     `${about.texts.toLocaleString("en")} texts${left} · ${about.dimension} dimensions · ${about.tokens.toLocaleString("en")} tokens` +
-    (about.teacher ? " · with the teacher’s vectors of the texts" : "");
+    (about.teacher ? " · with the teacher’s vectors of the texts" : "") +
+    (globalThis.answers ? " · searched in your browser, nothing is sent" : "");
   columns = about.columns;
   showFilter();
   showExamples(about.examples);
