@@ -102,11 +102,11 @@ BROUGHT: tuple[Path, ...] = (EXTERNAL, SAMPLES, RELEASED, PARSER, RUNS)
 BROUGHT += (CORPUS_QUALITY, PARETO, PROBES, BENCH, LABEL_BENCH)
 
 # Checkpoints: not tracked by DVC, since DVC empties a stage's outputs before it runs
-DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft labels, trees, converted teachers
+DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, soft labels by text, trees, converted teachers
 CRAWL_STATE = DATA_CHECKPOINTS / "crawl"
 MODEL_CHECKPOINTS = Path("models/checkpoints")  # trainings
-SOFT_LABEL_SHARDS = DATA_CHECKPOINTS / "soft_labels"
-FINE_TUNED_LABEL_SHARDS = DATA_CHECKPOINTS / "fine_tuned_labels"
+KEPT_LABELS = DATA_CHECKPOINTS / "soft_labels"
+KEPT_FINE_TUNED_LABELS = DATA_CHECKPOINTS / "fine_tuned_labels"
 PARSED_SHARDS = DATA_CHECKPOINTS / "parse"
 PARSER_CHECKPOINTS = MODEL_CHECKPOINTS / "parser"
 PAIR_CHECKPOINTS = MODEL_CHECKPOINTS / "pairs"
