@@ -26,8 +26,7 @@ Line = tuple[str, str, list[float], list[float]]  # names of x and y, and their 
 def publish(run: Run) -> None:
     """Publish the run's artifacts: metrics and report if it made them, plots if a stage did something."""
     config = read_config(run.directory)
-    if _part_of(run, config.registry.metrics):
-        rows = changes(run, config.registry.metrics)
+    if rows := [row for path in config.registry.metrics if _part_of(run, path) for row in changes(run, path)]:
         create_table_artifact(key="metrics", table=rows, description="Metrics and the last commit's")
     rows = [row for file in parameter_files(run.directory) for row in changes(run, file, named=file != PARAMS)]
     changed = [row for row in rows if row["before"] != row["now"]]

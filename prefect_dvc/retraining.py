@@ -281,8 +281,9 @@ def _params_at(root: Path, revision: str) -> str:
 
 def _refuse_unmade(run: Run, config: Config, *, gate: bool) -> None:
     """Raise SettingsError if no stage writes the figures or, with a data gate, the counters: no gate would close."""
-    counters = {"edition.counters": config.edition.counters} if gate and config.edition.counters else {}
-    for key, path in {"registry.metrics": config.registry.metrics, **counters}.items():
+    counters = {config.edition.counters: "edition.counters"} if gate and config.edition.counters else {}
+    metrics = dict.fromkeys(config.registry.metrics, "registry.metrics")
+    for path, key in {**metrics, **counters}.items():
         if not any(stage.makes(path) for stage in run.stages):
             raise SettingsError(
                 f"{FILE}: {key} is '{path}', which no stage of dvc.yaml writes, so nothing could be compared. Correct "
@@ -373,17 +374,14 @@ def judge(run: Run, settings: RetrainSettings, before: Version | None, figures: 
 
 def _figures(directory: Path, registry: Registry) -> Figures:
     """Read the figures of a run. Without any, no later model could ever be compared with this one."""
-    metrics, draws = directory / registry.metrics, directory / (registry.draws or "")
     figures = Figures.read(
         registry,
-        metrics.read_text(encoding="utf-8") if metrics.exists() else "{}",
-        (directory / registry.benchmarks).read_text(encoding="utf-8") if registry.benchmarks else None,
-        draws.read_text(encoding="utf-8") if draws.is_file() else None,
+        lambda path: (directory / path).read_text(encoding="utf-8") if (directory / path).is_file() else None,
     )
     if not figures.metrics:
         raise PromotionError(
-            f"The run has no figures in {registry.metrics} (`registry.metrics` in {FILE}), so neither this model nor a "
-            f"later one can be compared. Its files are in {directory}."
+            f"The run has no figures in {', '.join(registry.metrics)} (`registry.metrics` in {FILE}), so neither this "
+            f"model nor a later one can be compared. Its files are in {directory}."
         )
     return figures
 

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from gto.constants import name_re
 from gto.exceptions import GTOException
 
 from prefect_dvc.execution.cache import remove_broken
-from prefect_dvc.registry.comparison import Figures, read_metrics
+from prefect_dvc.registry.comparison import Figures
 from prefect_dvc.registry.outputs import Outputs, read_outputs
 from prefect_dvc.registry.stored import missing
 from prefect_dvc.registry.tags import damaged_tags
@@ -128,18 +129,23 @@ def events(root: Path, artifact: str) -> list[dict[str, Any]]:
 
 
 def read_figures(root: Path, version: Version) -> Figures:
-    """Read a version's scores from its commit, and its benchmarks from DVC's cache or remote."""
-    registry = read_config(root).registry
-    try:
-        metrics = git(root, "show", END, f"{version.commit}:{registry.metrics}")
-    except WorkspaceError as error:
+    """Read the scores, benchmarks and draws of a version; an older one may lack some of the files."""
+    registry, there = read_config(root).registry, outputs(root, version.commit)
+    figures = Figures.read(registry, partial(_text, root, version, there))
+    if not figures.metrics:
         raise PromotionError(
-            f"{version.title} has no {registry.metrics} to compare with; assign a version that has it."
-        ) from error
-    benchmarks = read_data(root, version, registry.benchmarks) if registry.benchmarks else None
-    has_draws = registry.draws and outputs(root, version.commit).at(registry.draws)  # older versions may have none
-    draws = read_data(root, version, str(registry.draws)) if has_draws else None
-    return Figures.read(registry, metrics, benchmarks, draws)
+            f"{version.title} has no {' or '.join(registry.metrics)} to compare with; assign a version that has one."
+        )
+    return figures
+
+
+def _text(root: Path, version: Version, there: Outputs, path: str) -> str | None:
+    """Read a file of a version from git or from DVC; None if it has no such file. Raises PromotionError."""
+    if any(output.cached for output in there.at(path)):
+        return read_data(root, version, path)
+    with suppress(WorkspaceError):
+        return git(root, "show", END, f"{version.commit}:{path}")
+    return None
 
 
 def read_data(root: Path, version: Version, path: str, remedy: str = "assign a version that has it") -> str:
@@ -167,7 +173,7 @@ def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
     That is the artifact, and the benchmarks and draws that the next promotion compares with.
     """
     there, registry = outputs(root, revision), read_config(root).registry
-    files = [_path(artifact, there), *filter(None, (registry.benchmarks, registry.draws))]
+    files = [_path(artifact, there), *registry.metrics, *registry.benchmarks, *registry.draws]
     by_remote = dict[str | None, list[str]]()
     for output in (output for file in files for output in there.at(file) if output.cached):
         by_remote.setdefault(output.remote, []).append(output.hash)
@@ -278,9 +284,8 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
 
 def _figures_of(root: Path, revision: str) -> str:
     """Return the metrics of a run, one a line; none if it has no such file."""
-    registry = read_config(root).registry
-    with suppress(WorkspaceError):
-        metrics = read_metrics(git(root, "show", END, f"{revision}:{registry.metrics}"), registry.former)
+    with suppress(PromotionError):
+        metrics = read_figures(root, Version("the run", revision)).metrics
         return "\n".join(f"{name}: {value:.6g}" for name, value in metrics.items() if value is not None)
     return ""
 

@@ -134,7 +134,7 @@ def part_texts(part: Path) -> list[str]:
 
 
 def sentence_labels(stores: list[LabelStore], part: Path) -> pa.Table:
-    """Read the soft labels of one part of the corpus from what is kept."""
+    """Read the soft labels of one part of the corpus from the stores."""
     table = read_table(part, READ)
     ids = sentence_ids(table["document"], table["position"])
     embeddings = joined(stores, table["text"].to_pylist())

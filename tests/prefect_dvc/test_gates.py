@@ -146,7 +146,7 @@ def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.Capture
         retrain(source="upstream")
     with pytest.raises(ToleranceError, match="'row' is not a data gate; the gates are rows"):
         retrain(data={"row": 0.1})
-    with pytest.raises(ToleranceError, match="'student/sick/\\*' fits no metric of the promoted model"):
+    with pytest.raises(ToleranceError, match="'student/sick/\\*' fits none of the metrics"):
         retrain(gains={"student/sick/*": 0.1})
     with pytest.raises(SettingsError, match="A site needs a profile: name the profile that goes with 'x'"):
         retrain(site="x")
