@@ -25,6 +25,7 @@ NO_LIMIT = "none"  # leaves a limit of flows.yaml out
 PAIRS = {  # options that may be given several times
     "overrides": ("--set", "KEY=VALUE", "student.epochs=3"),
     "data": ("--data", "GATE=LIMIT", "rows=30%%, or rows=none for no gate"),
+    "floors": ("--floor", "METRIC=VALUE", "accuracy=0.8, or accuracy=none for no floor"),
     "gains": ("--gain", "METRIC=GAIN", "accuracy=0.002, or accuracy=none for no gain"),
     "tolerances": ("--tolerance", "METRIC=LOSS", "accuracy=5%%"),
 }
@@ -66,8 +67,8 @@ def settings_of(given: dict[str, Any], config: Config) -> RetrainSettings:
     """Return the settings of a command line; limits of the data and gains are added to those of flows.yaml."""
     usual = RetrainSettings(if_busy="skip").complete(config)
     found = {name: assignments(given[name], last=name != "overrides") for name in PAIRS if name in given}
-    for name, limits in (("data", usual.data), ("gains", usual.gains)):
-        both = {**(limits or {}), **found.get(name, {})}
+    for name, limits in (("data", usual.data), ("floors", usual.floors), ("gains", usual.gains)):
+        both: dict[str, Any] = {**(limits or {}), **found.get(name, {})}
         found[name] = {pattern: limit for pattern, limit in both.items() if limit != NO_LIMIT}
     return replace(usual, **given | found)
 

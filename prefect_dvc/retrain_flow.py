@@ -27,6 +27,7 @@ FORM = {  # what the form has in the place of a field's own type
     "site": Site,
     "overrides": Overrides,
     "data": Limits,
+    "floors": dict[str, float],
     "gains": Limits,
     "tolerances": Limits,
 }

@@ -17,11 +17,10 @@ not become everybody's params.yaml. The registry is GTO's: git tags, which `gto 
 
 import argparse
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -30,7 +29,6 @@ from typing import Any
 
 import dvc.api
 import gto.api
-from dvc.config import Config
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from gto.constants import name_re
@@ -43,7 +41,8 @@ from prefect_dvc.registry.stored import missing
 from prefect_dvc.registry.tags import damaged_tags
 from prefect_dvc.settings.flows_yaml import SettingsError, read_config
 from prefect_dvc.system.process import held
-from prefect_dvc.workspace.directory import REFS, RUNS, worktree
+from prefect_dvc.system.remedies import reasons
+from prefect_dvc.workspace.directory import REFS
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 
 LOCK = Path(".dvc/tmp/promotion.lock")
@@ -189,8 +188,8 @@ def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
             some = ", ".join([*lacking[:3], *["..."] * (len(lacking) > 3)])
             raise PromotionError(
                 f"{len(lacking)} objects of {what} are not in {place} ({some}), so nobody could fetch the model and "
-                "nothing was changed. If a clone has them, `dvc push` there; otherwise run the stages again at that "
-                "commit."
+                "nothing was changed. If a clone has them, `dvc push --all-tags` there; otherwise run the stages again "
+                "at that commit."
             )
 
 
@@ -270,8 +269,11 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
     revision = git(root, "rev-parse", "--verify", END, f"{REFS}/{run}")
     told = "\n\n".join(part for part in (f"Run {run}", why, _figures_of(root, revision)) if part)
     model = model_hash(channel.artifact, outputs(root, revision))
-    _push_data(root, run, revision)
-    _check_objects(root, revision, f"run {run}", channel.artifact)
+    try:
+        _push_data(root, revision, f"run {run}")
+        _check_objects(root, revision, f"run {run}", channel.artifact)
+    except PromotionError as error:
+        raise PromotionError(f"{error}\nThe run is kept; after that: {command(channel, 'promote')} {run}") from error
     with _changing(root, channel, instead_of):
         version = same_model(root, model, channel)
         if version is None:
@@ -336,22 +338,19 @@ def _changing(root: Path, channel: Channel, instead_of: Version | None) -> Itera
         yield
 
 
-def _push_data(root: Path, run: str, revision: str) -> None:
-    """Push the run's outputs to DVC's default remote, if one is configured."""
-    if "remote" not in Config(str(root / ".dvc"))["core"]:
-        return
-    directory = root / RUNS / run
-    at_hand = (directory / ".git").exists()
-    with nullcontext(directory) if at_hand else worktree(root, revision, f"{run}-push") as directory:
-        with Repo(str(directory)) as repo:
-            remove_broken(repo)  # or DVC would push damaged objects
-        push = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "push"]
-        done = subprocess.run(push, cwd=directory, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise PromotionError(
-            f"The data of run {run} did not reach DVC's remote, so nothing was promoted:\n{done.stderr.strip()}\n"
-            f"The run is kept; once the remote answers: prefect-dvc promote {run}"
-        )
+def _push_data(root: Path, revision: str, what: str) -> None:
+    """Push the outputs of a commit to the workspace's default DVC remote of today, if it has one."""
+    with chdir(root), Repo(str(root), rev=revision) as repo:
+        remove_broken(repo)  # or DVC would push damaged objects
+    with chdir(root), Repo(str(root), _wait_for_lock=True) as repo:
+        if "remote" not in repo.config["core"]:
+            return
+        try:
+            repo.push(revs=[revision], workspace=False)
+        except Exception as error:  # any error of the library of a remote
+            raise PromotionError(
+                f"The data of {what} did not reach DVC's remote, so nothing was changed: {reasons(error)}"
+            ) from error
 
 
 def _commit(root: Path, revision: str, channel: Channel, message: str) -> str:
@@ -429,6 +428,8 @@ def rollback(root: Path, channel: Channel, to: str | None = None) -> tuple[Versi
         raise PromotionError(f"'{channel.artifact}' has no version '{to}'; it has {', '.join(known)}.")
     if target == now:
         raise PromotionError(f"{to} is already at {channel.stage}.")
+    with suppress(PromotionError):  # the cache need not have what the remote has
+        _push_data(root, target.commit, target.name)
     _check_objects(root, target.commit, target.name, channel.artifact)
     with _changing(root, channel, now):
         _assign(root, target, channel, f"Rolled back from {now.name}")

@@ -1,5 +1,6 @@
 """Retraining with real runs of DVC, and `dvc artifacts get` from a clone; without a Prefect server."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from prefect_dvc.pipeline import run_in_threads
+from prefect_dvc.registry import promotion
 from prefect_dvc.registry.comparison import ToleranceError
 from prefect_dvc.registry.promotion import Channel, PromotionError, promoted, registered, rollback
 from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, day_in, retrain_once
@@ -148,7 +150,7 @@ def test_the_data_remote_is_gone(models: Path, tmp_path: Path) -> None:
     """A model that cannot be fetched is not promoted; the run is kept, and promoted by hand once the remote is back."""
     (tmp_path / "store").rmdir()
     (tmp_path / "store").touch()
-    with pytest.raises(PromotionError, match=r"did not reach DVC's remote, so nothing was promoted") as caught:
+    with pytest.raises(PromotionError, match=r"did not reach DVC's remote, so nothing was changed") as caught:
         # pulling fails as well, so the remote breaks when the stages are done
         retrain(models, ORDER)
     assert promoted(models, CHANNEL) is None
@@ -158,6 +160,25 @@ def test_the_data_remote_is_gone(models: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "prefect_dvc.cli", *remedy]
     done = subprocess.run(command, cwd=models, capture_output=True, text=True, check=False)
     assert done.stdout == "student at production: v0.0.1\n", done.stderr
+
+
+def test_a_remote_that_came_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rollback pushes what the new remote lacks, and a run that was kept before it is promoted to it."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    root = make_models(tmp_path / "workspace")
+    monkeypatch.chdir(root)
+    kept = replace(ORDER, promote=False)
+    for number, order in enumerate((ORDER, ORDER, kept)):
+        retrain(root, replace(order, tolerances={"*/spearman": 0.5}), student__spearman=0.5 + number / 100)
+    run = git(root, "for-each-ref", "--format=%(refname:lstrip=-1)", "refs/tags/prefect-dvc/runs").split()[-1]
+    store = tmp_path / "store"
+    add = [sys.executable, "-m", "dvc", "remote", "add", "--quiet", "--local", "--default", "store", str(store)]
+    subprocess.run(add, cwd=root, check=True)
+    assert [version.name for version in rollback(root, CHANNEL)] == ["v0.0.2", "v0.0.1"]
+    assert promotion.promote(root, run, CHANNEL, instead_of=promoted(root, CHANNEL)).name == "v0.0.3"
+    for text in ("2026-11-21: 0.5\n", "2026-11-21: 0.52\n"):
+        name = hashlib.md5(text.encode()).hexdigest()
+        assert (store / "files/md5" / name[:2] / name[2:]).exists()
 
 
 @contextmanager
