@@ -20,6 +20,7 @@ from prefect_dvc.pipeline import run_in_threads, stop
 from prefect_dvc.retraining import REPORTED, Decision, RetrainSettings, retrain_once
 from prefect_dvc.settings.flows_yaml import Config, read_config
 from prefect_dvc.settings.parameters import assignments
+from prefect_dvc.workspace.snapshot import refuse_read_only
 
 NO_LIMIT = "none"  # leaves a limit of flows.yaml out
 PAIRS = {  # options that may be given several times
@@ -77,6 +78,7 @@ def main() -> None:
     given = arguments()
     signal.signal(signal.SIGTERM, stop)
     try:
+        refuse_read_only(Path.cwd())
         settings = settings_of(given, read_config(Path.cwd()))
         if os.environ.get("PREFECT_API_URL"):
             from prefect_dvc.retrain_flow import retrain  # imports Prefect, which takes 2 s

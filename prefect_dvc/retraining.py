@@ -211,7 +211,15 @@ def _revision(root: Path, settings: RetrainSettings) -> str:
     """Return the commit to start from; with a source, fetch it first."""
     source = chosen(settings.source)
     if source is None:
-        return git(root, "rev-parse", "--verify", END, f"{settings.revision}^{{commit}}")
+        try:
+            return git(root, "rev-parse", "--verify", END, f"{settings.revision}^{{commit}}")
+        except WorkspaceError as error:
+            if settings.revision == "HEAD":
+                raise
+            raise SettingsError(
+                f"'{settings.revision}' is not a commit or a branch of this clone; `git branch` lists them. One of a "
+                "git remote needs the remote, too: --source NAME"
+            ) from error
     if source not in (remotes := git(root, "remote").split()):
         raise SettingsError(f"git has no remote '{source}' to fetch from; it has {', '.join(remotes) or 'none'}.")
     ref = f"{FETCHED}/{uuid4().hex}"
@@ -247,6 +255,7 @@ def _retrain(
         revision=revision,
         site=site,
         hand_off=hand_off,
+        files=_files(promotion.path_of(root, settings.channel, revision), config),
     ) as run:
         _refuse_unmade(run, config, gate=bool(limits))
         if before and limits and config.edition.counters:
@@ -263,6 +272,13 @@ def _retrain(
         f"{version.name} is at {settings.channel.stage}. {verdict.reason} Back: {command(settings.channel, 'rollback')}"
     )
     return Verdict(Decision.PROMOTED, reason, verdict.details)
+
+
+def _files(artifact: str, config: Config) -> list[str]:
+    """Return what a retraining needs: the artifact, all that decides on it, and the report."""
+    registry, edition = config.registry, config.edition
+    figures = [*registry.metrics, *registry.benchmarks, *registry.draws]
+    return [artifact, *figures, *filter(None, (edition.counters, edition.overview, config.report))]
 
 
 def _check_figures(settings: RetrainSettings, registry: Registry, promoted: Figures | None) -> None:

@@ -7,6 +7,7 @@
 
 import difflib
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,11 @@ class Stage:
         return any(covers(out, path) for out in self.outs)
 
 
-def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
+def read_graph(repo: Repo, target: str | None = None, files: Collection[str] | None = None) -> list[Stage]:
     """List every stage, or `target` (a stage, or a matrix) and everything it depends on, in the order of `dvc repro`.
 
-    A frozen stage depends on nothing, as for `dvc repro`. Raises GraphError.
+    With `files`, only the stages that make one of them, and all that they depend on. A frozen stage depends on nothing,
+    as for `dvc repro`. Raises GraphError.
     """
     try:
         graph = dvc_private.active_graph(repo)
@@ -61,6 +63,9 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         if not wanted:
             raise GraphError(_unknown(target, sorted(names.values())))
         graph = graph.subgraph(set(wanted).union(*(nx.descendants(graph, node) for node in wanted)))
+    if files is not None:
+        makers = [node for node in graph if any(covers(out, path) for out in _outs(repo, node) for path in files)]
+        graph = graph.subgraph(set(makers).union(*(nx.descendants(graph, node) for node in makers)))
     reads = repo.index.graph  # a frozen stage is not run while the files that it names are being written
     return [
         Stage(

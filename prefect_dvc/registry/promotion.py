@@ -44,6 +44,7 @@ from prefect_dvc.system.process import held
 from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.directory import REFS
 from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.workspace.snapshot import refuse_read_only
 
 LOCK = Path(".dvc/tmp/promotion.lock")
 NOBODY = "0" * 40  # git's value for a ref that does not exist yet
@@ -206,6 +207,11 @@ def _path(artifact: str, there: Outputs) -> str:
         known = ", ".join(there.artifacts) or "none"
         raise PromotionError(f"dvc.yaml has no artifact '{artifact}'; it has {known}. Add it below `artifacts:`.")
     return there.artifacts[artifact]
+
+
+def path_of(root: Path, channel: Channel, revision: str) -> str:
+    """Return the path of the artifact at a commit; raises PromotionError."""
+    return _path(channel.artifact, outputs(root, revision))
 
 
 def check(root: Path, channel: Channel, revision: str = "HEAD") -> None:
@@ -478,6 +484,8 @@ def main() -> None:
     try:
         artifact = options.artifact or read_config(root).registry.artifact
         channel = Channel(artifact, options.stage, options.branch, options.remote)
+        if options.action != "show":
+            refuse_read_only(root)
         if options.action == "show":
             print(show(root, channel))
         elif options.action == "rollback":

@@ -16,6 +16,7 @@ import argparse
 import os
 import re
 import secrets
+import socket
 import stat
 import sys
 from base64 import b64encode
@@ -66,6 +67,20 @@ class KeyFileError(Exception):
     """The file of the key cannot be used; the message has its path, the reason and the remedy."""
 
 
+class PortError(Exception):
+    """The port is in use; the message has it and the remedy."""
+
+
+def refuse_taken(port: int) -> None:
+    """Raise PortError if another program answers at the port."""
+    with socket.socket() as probe:
+        if probe.connect_ex((HOST, port)) == 0:
+            raise PortError(
+                f"{HOST}:{port} is already in use; stop the program there, or take another port: --port {port + 1} "
+                f"(make ui PORT={port + 1})"
+            )
+
+
 def read_key(home: Path) -> str:
     """Read the server's key from `home`, or make it.
 
@@ -83,14 +98,19 @@ def read_key(home: Path) -> str:
         >>> read_key(Path(".prefect"))  # doctest: +SKIP
         'prefect-dvc:Zk9...'
     """
-    home.mkdir(parents=True, exist_ok=True)
-    home.chmod(stat.S_IRWXU)
-    (home / ".gitignore").write_text(
-        "*\n", encoding="utf-8"
-    )  # or the next run would take the key for a file of its own
     path = home / KEY
-    if not path.exists():
-        _make_key(path)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        home.chmod(stat.S_IRWXU)
+        # Or the next run would take the key for a file of its own
+        (home / ".gitignore").write_text("*\n", encoding="utf-8")
+        if not path.exists():
+            _make_key(path)
+    except OSError as error:
+        raise KeyFileError(
+            f"{home.absolute()} cannot be written ({error.strerror}), and the server keeps its key and its database "
+            "there; set PREFECT_HOME to a folder of yours."
+        ) from error
     remedy = f"remove it with `rm -r {path}`, and start the server again, which makes a new key"
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -243,10 +263,11 @@ def main() -> None:
     options = parser.parse_args()
     home = Path(os.environ.get("PREFECT_HOME") or HOME)
     try:
+        refuse_taken(options.port)
         if options.link:
             print(f"Log in: {link([origin_of(options.port), *options.origin][-1], read_key(home))}", flush=True)
         serve(home, options.port, options.origin)
-    except KeyFileError as error:
+    except (KeyFileError, PortError) as error:
         sys.exit(f"server: {error}")
 
 

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.registry import promotion
@@ -24,7 +25,7 @@ from prefect_dvc.workspace.git import git
 from tests.bound import bound
 from tests.waiting import FOREVER, LIMIT
 
-from .models import LEE, add_remote, change, make_models
+from .models import LEE, add_remote, change, commit_all, make_models
 
 CHANNEL = Channel("student")
 ORDER = RetrainSettings(artifact="student", snapshot=date(2026, 11, 21))
@@ -118,6 +119,21 @@ def test_refused_before_and_after_the_run(models: Path) -> None:
     assert verdict.decision is Decision.NOT_PROMOTED
     assert "student/lee/spearman: benchmark 'lee' has changed: sha256 differ." in verdict.reason
     assert "To promote it anyway: prefect-dvc promote 20" in verdict.reason
+
+
+def test_a_revision_that_does_not_exist(models: Path) -> None:
+    """It is named, and nobody is told to make the first commit."""
+    with pytest.raises(SettingsError, match=r"'nosuch' is not a commit or a branch of this clone; `git branch` lists"):
+        retrain(models, replace(ORDER, revision="nosuch"))
+
+
+def test_only_what_the_artifact_and_its_figures_need(models: Path, tmp_path: Path) -> None:
+    """A stage of the graph that neither the model nor a figure nor the report depends on does not run."""
+    graph = yaml.safe_load((models / "dvc.yaml").read_text(encoding="utf-8"))
+    graph["stages"]["paper"] = {"cmd": "exit 1", "deps": ["models/student"], "outs": ["paper.html"]}
+    (models / "dvc.yaml").write_text(yaml.safe_dump(graph), encoding="utf-8")
+    commit_all(models, "A paper that cannot be made")
+    assert retrain(models).decision is Decision.PROMOTED
 
 
 def test_cached_throughout(models: Path) -> None:

@@ -74,6 +74,11 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
     assert [(row["stage"], row["state"]) for row in rows] == [(name, "Ran") for name in "abcd"]
     assert all(row["seconds"] > 0 for row in rows)
     assert states == dict.fromkeys("abcd", "Ran")
+    again = subprocess.run(command("--target", "c"), cwd=chain, env=os.environ | server.environment, check=False)
+    assert again.returncode == 0
+    with server.client() as client:
+        names = {task.name for task in client.read_task_runs()}
+    assert {"a: Restored", "c: Restored"} < names  # which the graph shows
 
 
 def test_a_bad_parameter(server: Server, chain: Path) -> None:
