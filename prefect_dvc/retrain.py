@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import Field, asdict, fields, replace
+from dataclasses import Field, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -81,9 +81,9 @@ def main() -> None:
         refuse_read_only(Path.cwd())
         settings = settings_of(given, read_config(Path.cwd()))
         if os.environ.get("PREFECT_API_URL"):
-            from prefect_dvc.retrain_flow import retrain  # imports Prefect, which takes 2 s
+            from prefect_dvc.retrain_flow import given_to_flow, retrain  # imports Prefect, which takes 2 s
 
-            state = retrain(**asdict(settings), return_state=True)
+            state = retrain(**given_to_flow(settings), return_state=True)
             if not state.is_completed():
                 sys.exit(f"retrain: {state.message}")
             return

@@ -8,6 +8,7 @@
 
     dvc artifacts get URL student --stage production      fetches the model at the stage
     prefect-dvc show                        list the versions, and mark the one at the stage
+    prefect-dvc show DIRECTORY              say which version a copied model is
     prefect-dvc rollback                    assigns the previous one again
     prefect-dvc promote RUN                 promotes a kept run without comparing it
 
@@ -42,6 +43,7 @@ from prefect_dvc.registry.tags import damaged_tags
 from prefect_dvc.settings.flows_yaml import SettingsError, read_config
 from prefect_dvc.system.process import held
 from prefect_dvc.system.remedies import reasons
+from prefect_dvc.workspace.contents import contents
 from prefect_dvc.workspace.directory import REFS
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 from prefect_dvc.workspace.snapshot import refuse_read_only
@@ -454,6 +456,20 @@ def show(root: Path, channel: Channel) -> str:
     return "\n".join(lines) or f"No version of '{channel.artifact}' is registered."
 
 
+def trace(root: Path, channel: Channel, directory: Path) -> str:
+    """Say which version a copied model is, by the hash of its files; raises PromotionError if it is none."""
+    with Repo(str(root)) as repo:
+        found = contents(repo, directory.absolute()).total
+    for version in reversed(registered(root, channel.artifact)):
+        if found == model_hash(channel.artifact, outputs(root, version.commit)):
+            told = git(root, "log", "-1", "--date=iso", "--format=%h  %ad  %s%n%n%b", END, version.commit)
+            return f"{channel.artifact}@{version.name}  {told}"
+    raise PromotionError(
+        f"{directory} is not a registered version of '{channel.artifact}': its hash is {found or 'that of no file'}. "
+        f"Fetch the tags of its registry, or see {command(channel, 'show')}"
+    )
+
+
 def command(channel: Channel, action: str) -> str:
     """Return a command line for this channel: show, rollback or promote."""
     given = {"artifact": channel.artifact, "stage": channel.stage, "remote": channel.remote}
@@ -466,6 +482,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="prefect-dvc", description="The promoted model.")
     actions = parser.add_subparsers(dest="action", required=True)
     shown = actions.add_parser("show", help="list the versions, and mark the one at the stage")
+    shown.add_argument("model", nargs="?", type=Path, help="a copy of a model: say which version it is")
     back = actions.add_parser("rollback", help="assign the previous version again")
     back.add_argument("--to", metavar="VERSION", help="the version to assign (default: the previous one)")
     by_hand = actions.add_parser("promote", help="promote a kept run without comparing it")
@@ -487,7 +504,7 @@ def main() -> None:
         if options.action != "show":
             refuse_read_only(root)
         if options.action == "show":
-            print(show(root, channel))
+            print(trace(root, channel, options.model) if options.model else show(root, channel))
         elif options.action == "rollback":
             before, after = rollback(root, channel, options.to)
             print(f"{channel.artifact} at {channel.stage}: {before.name} -> {after.name}")

@@ -7,6 +7,8 @@
     outside   nothing: Prefect's page would report its use to a company; the browser lets it reach only this server
     /enter    reads the key after the `#` of the printed link, and logs the browser in
     /reports  the reports of runs, see server/reports.py
+    /metrics  for a monitoring system, see server/metrics.py
+    history   flow runs and events of more than 90 days are removed by Prefect's own service
 
 Prefect itself checks the key (its basic authentication, here with the user name `prefect-dvc`). Host and Origin are
 checked before it, since Prefect answers every name.
@@ -29,6 +31,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from prefect_dvc.server.metrics import PLACE as METRICS
+from prefect_dvc.server.metrics import Metrics
 from prefect_dvc.server.reports import LOGIN, PLACE, Reports, page
 
 HOST = "127.0.0.1"
@@ -161,11 +165,12 @@ class Gate:
         app: Prefect's application.
         origins: The server's own origins; messages show the first one: http://127.0.0.1:4200.
         reports: The reports of runs.
+        metrics: The answer to a monitoring system, if there is one.
     """
 
-    def __init__(self, app: ASGIApp, origins: Sequence[str], reports: Reports) -> None:
+    def __init__(self, app: ASGIApp, origins: Sequence[str], reports: Reports, metrics: Metrics | None = None) -> None:
         self.app = app
-        self.reports = reports
+        self.reports, self.metrics = reports, metrics
         self.origins = [origin.lower() for origin in origins]
         self.hosts = [urlsplit(origin).netloc for origin in self.origins]
         sockets = [f"{scheme}://{host}" for host in self.hosts for scheme in ("ws", "wss")]
@@ -189,6 +194,8 @@ class Gate:
             await refuse(scope, receive, send)
         elif scope["type"] == "http" and scope["path"] == "/enter":
             await page(200, PAGE, "text/html", content_security_policy=PAGE_POLICY)(scope, receive, send)
+        elif scope["type"] == "http" and scope["path"] == METRICS and self.metrics is not None:
+            await self.metrics(scope, receive, send)
         elif scope["type"] == "http" and scope["path"].startswith(PLACE):
             await self.reports(scope, receive, send)
         else:
@@ -226,13 +233,15 @@ def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
     }
+    os.environ.setdefault("PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED", "events,flow_runs")
     import uvicorn
     from prefect.server.api.server import create_app  # reads the settings of this process, so not before they are
     from prefect.settings import get_current_settings
 
     server = get_current_settings().server
+    app, key = create_app(final=True), read_key(home)
     uvicorn.run(
-        Gate(create_app(final=True), origins, Reports(home / "reports", read_key(home))),
+        Gate(app, origins, Reports(home / "reports", key), Metrics(app, Path.cwd(), key)),
         host=HOST,
         port=port,
         timeout_keep_alive=server.api.keepalive_timeout,

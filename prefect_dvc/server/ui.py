@@ -14,7 +14,6 @@ import signal
 import sys
 import time
 from contextlib import ExitStack, suppress
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -22,15 +21,13 @@ import httpx
 
 from prefect_dvc.server.children import ChildError, Children
 from prefect_dvc.server.database import RETRIES, URL, Database, DatabaseError, postgresql
-from prefect_dvc.server.deploy import RUNS_POOL, DeployError, deploy
+from prefect_dvc.server.deploy import HEARTBEAT_SECONDS, RUNS_POOL, DeployError, deploy
 from prefect_dvc.server.serve import HOME, KEY, PORT, KeyFileError, PortError, link, origin_of, read_key, refuse_taken
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 from prefect_dvc.workspace.snapshot import refuse_read_only
 
 CLONE = HOME / "gpu-clone"
 START_SECONDS = 120.0
-HEARTBEAT_SECONDS = 30
-WATCH = "Crash runs without a heartbeat"
 
 
 def settings(root: Path, port: int, key: str) -> dict[str, str]:
@@ -95,7 +92,6 @@ def _run(root: Path, port: int, database: Database) -> None:
         children = stack.enter_context(Children(root / HOME).running())
         server = [*python, "prefect_dvc.server.serve", "--no-link", "--port", str(port)]
         wait_for_server(children.start("server", server, root))
-        watch_heartbeats()
         deploy()
         children.start("runs", [*python, "prefect", "worker", "start", "--pool", RUNS_POOL], root)
         children.start("gpu", [*python, "prefect_dvc.gpu_stage"], second_clone(root), needed=False)
@@ -105,30 +101,6 @@ def _run(root: Path, port: int, database: Database) -> None:
             flush=True,
         )
         children.watch(partial(print, flush=True))
-
-
-def watch_heartbeats() -> None:
-    """Create an automation that marks a run Crashed after three missing heartbeats: nothing else would."""
-    from prefect.automations import Automation
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.objects import StateType
-    from prefect.events.actions import ChangeFlowRunState
-    from prefect.events.schemas.automations import EventTrigger, Posture
-
-    silence = EventTrigger(
-        after={"prefect.flow-run.heartbeat"},
-        expect={"prefect.flow-run.*"},  # runs end in states of many names: Completed, Promoted, Refused
-        match={"prefect.resource.id": ["prefect.flow-run.*"]},
-        for_each={"prefect.resource.id"},
-        posture=Posture.Proactive,
-        threshold=1,
-        within=timedelta(seconds=3 * HEARTBEAT_SECONDS),
-    )
-    crash = ChangeFlowRunState(state=StateType.CRASHED, message="No heartbeat: its process or its machine is gone.")
-    with get_client(sync_client=True) as client:
-        for before in client.read_automations_by_name(WATCH):  # perhaps of an earlier version
-            client.delete_automation(before.id)
-    Automation(name=WATCH, trigger=silence, actions=[crash]).create()
 
 
 if __name__ == "__main__":
