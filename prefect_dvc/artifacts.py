@@ -40,9 +40,8 @@ def publish(run: Run) -> None:
     report = run.directory / (config.report or "")
     if config.report and report.exists() and _part_of(run, config.report):
         link = send_report(run.name, report) or report.as_uri()
-        create_link_artifact(
-            key="report", link=link, link_text=f"The report of run {run.name}", description=str(report)
-        )
+        text = f"The report of run {run.name}"  # in the description, too: the card shows that at once
+        create_link_artifact(key="report", link=link, link_text=text, description=f"[{text}]({link})")
 
 
 def publish_stages(run: Run) -> None:
