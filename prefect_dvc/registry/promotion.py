@@ -347,18 +347,23 @@ def _changing(root: Path, channel: Channel, instead_of: Version | None) -> Itera
 
 
 def _push_data(root: Path, revision: str, what: str) -> None:
-    """Push the outputs of a commit to the workspace's default DVC remote of today, if it has one."""
-    with chdir(root), Repo(str(root), rev=revision) as repo:
-        remove_broken(repo)  # or DVC would push damaged objects
-    with chdir(root), Repo(str(root), _wait_for_lock=True) as repo:
-        if "remote" not in repo.config["core"]:
-            return
-        try:
-            repo.push(revs=[revision], workspace=False)
-        except Exception as error:  # any error of the library of a remote
-            raise PromotionError(
-                f"The data of {what} did not reach DVC's remote, so nothing was changed: {reasons(error)}"
-            ) from error
+    """Push the outputs of a commit to the DVC remotes that the workspace has today, if it has a default one."""
+    try:
+        with chdir(root), Repo(str(root), rev=revision) as repo:
+            remove_broken(repo)  # or DVC would push damaged objects
+            outs = [out for out in repo.index.outs if out.use_cache and out.hash_info and out.can_push]
+            objects = [(out.remote, set[Any]().union(*out.get_used_objs().values())) for out in outs]
+        with chdir(root), Repo(str(root), _wait_for_lock=True) as repo:
+            if "remote" not in repo.config["core"]:
+                return
+            by_remote = {name: set[Any]().union(*(each for of, each in objects if of == name)) for name, _ in objects}
+            failed = [each for name, names in by_remote.items() for each in repo.cloud.push(names, remote=name).failed]
+    except Exception as error:  # any error of the library of a remote
+        raise PromotionError(
+            f"The data of {what} did not reach DVC's remote, so nothing was changed: {reasons(error)}"
+        ) from error
+    if failed:
+        raise PromotionError(f"{len(failed)} objects of {what} did not reach DVC's remote, so nothing was changed.")
 
 
 def _commit(root: Path, revision: str, channel: Channel, message: str) -> str:
