@@ -296,7 +296,7 @@ def crawl(options: argparse.Namespace) -> None:
     except ValidationError as error:
         names = {"languages": "--language", "private_hosts": "--private-host", "sections": "URL"}
         raise InputError(problems(error, {"name": "", "hosts": ""}, names)) from error
-    collect(Crawl(source="web", inputs=[]), web, options.output, Path(), options.state, counters)
+    collect(Crawl(source="web", inputs=[], folder="."), web, options.output, Path(), options.state, counters)
     log.info("%s articles in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
 
 

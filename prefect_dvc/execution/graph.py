@@ -7,6 +7,7 @@
 
 import difflib
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,11 @@ class Stage:
         return any(covers(out, path) for out in self.outs)
 
 
-def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
+def read_graph(repo: Repo, target: str | None = None, files: Collection[str] | None = None) -> list[Stage]:
     """List every stage, or `target` (a stage, or a matrix) and everything it depends on, in the order of `dvc repro`.
 
-    A frozen stage depends on nothing, as for `dvc repro`. Raises GraphError.
+    With `files`, only the stages that make one of them, and all that they depend on. A frozen stage depends on nothing,
+    as for `dvc repro`. Raises GraphError.
     """
     try:
         graph = dvc_private.active_graph(repo)
@@ -60,8 +62,10 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]
         if not wanted:
             raise GraphError(_unknown(target, sorted(names.values())))
-        kept = set(wanted).union(*(nx.descendants(graph, node) for node in wanted))
-        graph = nx.subgraph_view(graph, filter_node=kept.__contains__)  # in the graph's order; `subgraph` has a set's
+        graph = _with_upstream(graph, wanted)
+    if files is not None:
+        makers = [node for node in graph if any(covers(out, path) for out in _outs(repo, node) for path in files)]
+        graph = _with_upstream(graph, makers)
     reads = repo.index.graph  # a frozen stage is not run while the files that it names are being written
     return [
         Stage(
@@ -72,6 +76,12 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         )
         for node in dvc_private.in_order(graph)
     ]
+
+
+def _with_upstream(graph: nx.DiGraph, wanted: list[Any]) -> nx.DiGraph:
+    """Return the part of a graph that some stages need, in the graph's order; `subgraph` has that of a set."""
+    kept = set(wanted).union(*(nx.descendants(graph, node) for node in wanted))
+    return nx.subgraph_view(graph, filter_node=kept.__contains__)
 
 
 def nodes(repo: Repo, stages: list[Stage]) -> list[Any]:
