@@ -65,7 +65,6 @@ def _named(known: dict[str, Writer], name: str) -> Writer:
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
-    **browser.TABLES,
     **peers.TABLES,
     **own.TABLES,
     **sizes.TABLES,
@@ -75,6 +74,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     **paper3.TABLES,
     **levers.TABLES,
     **paper3_best.TABLES,
+    **browser.TABLES,
     "targets": targets.targets,
 }
 FIGURES: dict[str, Callable[[], str]] = {

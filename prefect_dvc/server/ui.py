@@ -93,7 +93,7 @@ def _run(root: Path, port: int, database: Database) -> None:
         server = [*python, "prefect_dvc.server.serve", "--no-link", "--port", str(port)]
         wait_for_server(children.start("server", server, root))
         deploy()
-        children.start("runs", [*python, "prefect", "worker", "start", "--pool", RUNS_POOL], root)
+        children.start("runs", [*python, "prefect", "worker", "start", "--pool", RUNS_POOL, "--type", "process"], root)
         children.start("gpu", [*python, "prefect_dvc.gpu_stage"], second_clone(root), needed=False)
         print(
             f"Prefect is at {link(origin_of(port), key)} for you alone: the link has the key, which is kept in "

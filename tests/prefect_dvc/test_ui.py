@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -34,8 +34,12 @@ def ui(root: Path, port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def command_of(process: subprocess.Popen[bytes], word: str) -> psutil.Process:
     """The process below `make ui` whose command line has the word, not its supervisor."""
-    found = [each for each in psutil.Process(process.pid).children(recursive=True) if word in " ".join(each.cmdline())]
-    return next(each for each in found if "supervisor.py" not in " ".join(each.cmdline()))
+    for each in psutil.Process(process.pid).children(recursive=True):
+        with suppress(psutil.Error):  # it has ended meanwhile
+            line = " ".join(each.cmdline())
+            if word in line and "supervisor.py" not in line:
+                return each
+    raise AssertionError(f"{word} does not run")
 
 
 @pytest.mark.endurance
