@@ -1,6 +1,6 @@
 """Soft labels a second, compared with sentence-transformers' `encode`: `python -m benchmarks.soft_labels`.
 
-    own       the stage's embedder on the stage's chunks: batches of similar length, so many word pieces each
+    own       the stage's embedder: batches of equal length, so many word pieces each
     encode    the same weights and pooling in sentence-transformers, with its defaults: sorted by length, 32 a batch
 
 Both embed the same sentences of the corpus, run by run in turn, with the threads that torch starts. The figure is the
@@ -17,7 +17,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 
 from benchmarks.encoding import machine
 from sentence_distillery.benchmarks.metrics import cosines
-from sentence_distillery.distillation.soft_labels import Shelf
+from sentence_distillery.distillation.label_store import AT_ONCE
 from sentence_distillery.encoders.embedder import Embedder
 from sentence_distillery.encoders.options import Teacher, transformer
 from sentence_distillery.encoders.transformer import find_model, load_encoder
@@ -38,11 +38,12 @@ Embed = Callable[[list[str]], Floats]  # (sentences, dimension)
 def own(params: Params) -> Embed:
     """Embed as the stage `soft_labels` does."""
     encoder = load_encoder(params.teacher)
-    shelf = Shelf(encoder, params.soft_labels.precision, paths.SOFT_LABEL_SHARDS)
     embedder = Embedder(
         encoder, params.teacher, encoder.fingerprint, params.soft_labels.batch_tokens, params.soft_labels.precision
     )
-    return lambda texts: np.concatenate([embedder(chunk)[1].astype(np.float32) for chunk in shelf.chunks(texts)])
+    return lambda texts: np.concatenate(
+        [embedder(texts[start : start + AT_ONCE]).astype(np.float32) for start in range(0, len(texts), AT_ONCE)]
+    )
 
 
 def encode(teacher: Teacher) -> Embed:

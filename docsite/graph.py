@@ -98,9 +98,12 @@ def needs() -> dict[str, set[str]]:
 
 
 def _overlap(read: str, written: str) -> bool:
-    """Tell whether one path is the other or lies in it; `${item.encoder}` stands for any name."""
+    """Tell whether one path is the other or lies in it; `${item.encoder}` stands for any name.
+
+    A parameter, such as `${crawl.folder}`, names a file of the user.
+    """
     first, second = (PurePosixPath(path).parts for path in (read, written))
-    return all("${" in a + b or a == b for a, b in zip(first, second, strict=False))
+    return all("${item" in a + b or a == b for a, b in zip(first, second, strict=False))
 
 
 @cache

@@ -3,8 +3,9 @@
 import base64
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +27,21 @@ Line = tuple[str, str, list[float], list[float]]  # names of x and y, and their 
 def publish(run: Run) -> None:
     """Publish the run's artifacts: metrics and report if it made them, plots if a stage did something."""
     config = read_config(run.directory)
-    if _part_of(run, config.registry.metrics):
-        rows = changes(run, config.registry.metrics)
+    if rows := [row for path in config.registry.metrics if _part_of(run, path) for row in changes(run, path)]:
         create_table_artifact(key="metrics", table=rows, description="Metrics and the last commit's")
     rows = [row for file in parameter_files(run.directory) for row in changes(run, file, named=file != PARAMS)]
     changed = [row for row in rows if row["before"] != row["now"]]
     create_table_artifact(key="parameters", table=changed, description="Parameters that differ from the last commit")
     news = any(outcome is not Outcome.CACHED for outcome in run.outcomes.values())
-    for title, picture in plots(run.directory).items() if news else ():
+    for title, picture in plots(run.directory, partial(_part_of, run)).items() if news else ():
         key = "plot-" + "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in title.lower())
         data = base64.b64encode(picture).decode()
         create_markdown_artifact(key=key, markdown=f"![{title}](data:image/png;base64,{data})", description=title)
     report = run.directory / (config.report or "")
     if config.report and report.exists() and _part_of(run, config.report):
         link = send_report(run.name, report) or report.as_uri()
-        create_link_artifact(
-            key="report", link=link, link_text=f"The report of run {run.name}", description=str(report)
-        )
+        text = f"The report of run {run.name}"  # in the description, too: the card shows that at once
+        create_link_artifact(key="report", link=link, link_text=text, description=f"[{text}]({link})")
 
 
 def publish_stages(run: Run) -> None:
@@ -85,29 +84,34 @@ def _leaves(text: str) -> dict[str, Any]:
     return flat(content) if isinstance(content, Mapping) else {}
 
 
-def plots(directory: Path) -> dict[str, bytes]:
-    """Draw the plots of each dvc.yaml that name columns of tables (CSV, TSV) which are there, as PNG by title."""
+def plots(directory: Path, wanted: Callable[[str], bool] = lambda path: True) -> dict[str, bytes]:
+    """Draw the plots of each dvc.yaml that name columns of tables (CSV, TSV) which are there, as PNG by title.
+
+    Args:
+        directory: That of a run.
+        wanted: Whether a table, by its path, is drawn.
+    """
     pictures: dict[str, bytes] = {}
     for file in graph_files(directory):
         content = read_file(directory / file)
         entries = (content.get("plots") if isinstance(content, Mapping) else None) or []
         for entry in entries if isinstance(entries, list) else [entries]:
             for title, plot in entry.items() if isinstance(entry, Mapping) else ():
-                if lines := list(_lines((directory / file).parent, str(title), plot)):
+                if lines := list(_lines(directory, Path(file).parent, str(title), plot, wanted)):
                     pictures[str(title)] = _draw(str(title), lines)
     return pictures
 
 
-def _lines(directory: Path, title: str, plot: object) -> Iterator[Line]:
+def _lines(directory: Path, folder: Path, title: str, plot: object, wanted: Callable[[str], bool]) -> Iterator[Line]:
     """Yield the lines of a plot; `dvc plots` draws more kinds, such as JSON and pictures."""
     x, y = (plot.get("x"), plot.get("y")) if isinstance(plot, Mapping) else (None, None)
     for file, columns in y.items() if isinstance(y, Mapping) else [(title, y)]:
         across = x.get(file) if isinstance(x, Mapping) else x
         for name in columns if isinstance(columns, list) else [columns]:
-            if not isinstance(across, str) or not isinstance(name, str):
+            if not isinstance(across, str) or not isinstance(name, str) or not wanted(str(folder / str(file))):
                 continue
             with suppress(OSError, KeyError, TypeError, ValueError):  # no table, or without these columns of numbers
-                yield across, name, *_columns(directory / str(file), across, name)
+                yield across, name, *_columns(directory / folder / str(file), across, name)
 
 
 def _columns(path: Path, x: str, y: str) -> tuple[list[float], list[float]]:

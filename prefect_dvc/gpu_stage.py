@@ -48,6 +48,7 @@ from prefect_dvc.workspace.directory import prune, worktree
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 
 REFUSED = "Refused"
+HEARTBEAT_SECONDS = 10  # of the worker: after three times as many without one the server calls it offline
 LOCKS = Path(".dvc/tmp/handoff")  # one for each key
 # `command` of the deployment's job variables. Prefect's own way, a pull step, starts one more process, which takes 3 s.
 # The output goes to a file, since a pipe to the worker would break, and end the run, if the worker dies.
@@ -179,6 +180,7 @@ def main() -> None:
     print(f"{queue} has {capacity}.", flush=True)
     os.environ |= {"PREFECT_DVC_CLONE": str(clone), "PREFECT_DVC_PYTHON": sys.executable, CAPACITY: str(capacity)}
     os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "1")
+    os.environ.setdefault("PREFECT_WORKER_HEARTBEAT_SECONDS", str(HEARTBEAT_SECONDS))
     options = ["--pool", POOL, "--type", "process", "--name", f"{queue}-{os.getpid()}", "--work-queue", queue]
     options += ["--limit", str(capacity.slots(per_card))]
     worker = [sys.executable, "-P", "-m", "prefect", "worker", "start", *options]

@@ -12,9 +12,10 @@ from uuid import UUID
 from prefect import State, flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
+from prefect.context import TaskRunContext
 from prefect.futures import wait
 from prefect.runtime import flow_run
-from prefect.states import Completed, Failed
+from prefect.states import Cancelled, Completed, Failed
 from prefect.utilities.annotations import quote
 from pydantic import WithJsonSchema
 
@@ -44,7 +45,12 @@ def stage_task(run: Run, stage: Stage, name: str) -> State[None]:
     try:
         outcome = run.bring_up_to_date(stage, get_run_logger().info)
     except StageError as error:
+        if run.commands.closed:
+            return Cancelled(message="The run was stopped.")
         return Failed(message=str(error))
+    context = TaskRunContext.get()
+    if context is not None and outcome is not Outcome.RAN:  # the graph has one colour for all
+        context.task_run.name = f"{name}: {outcome}"
     return Completed(name=str(outcome), message=MEANING[outcome])
 
 

@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import Field, asdict, fields, replace
+from dataclasses import Field, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -20,11 +20,13 @@ from prefect_dvc.pipeline import run_in_threads, stop
 from prefect_dvc.retraining import REPORTED, Decision, RetrainSettings, retrain_once
 from prefect_dvc.settings.flows_yaml import Config, read_config
 from prefect_dvc.settings.parameters import assignments
+from prefect_dvc.workspace.snapshot import refuse_read_only
 
 NO_LIMIT = "none"  # leaves a limit of flows.yaml out
 PAIRS = {  # options that may be given several times
     "overrides": ("--set", "KEY=VALUE", "student.epochs=3"),
     "data": ("--data", "GATE=LIMIT", "rows=30%%, or rows=none for no gate"),
+    "floors": ("--floor", "METRIC=VALUE", "accuracy=0.8, or accuracy=none for no floor"),
     "gains": ("--gain", "METRIC=GAIN", "accuracy=0.002, or accuracy=none for no gain"),
     "tolerances": ("--tolerance", "METRIC=LOSS", "accuracy=5%%"),
 }
@@ -66,8 +68,8 @@ def settings_of(given: dict[str, Any], config: Config) -> RetrainSettings:
     """Return the settings of a command line; limits of the data and gains are added to those of flows.yaml."""
     usual = RetrainSettings(if_busy="skip").complete(config)
     found = {name: assignments(given[name], last=name != "overrides") for name in PAIRS if name in given}
-    for name, limits in (("data", usual.data), ("gains", usual.gains)):
-        both = {**(limits or {}), **found.get(name, {})}
+    for name, limits in (("data", usual.data), ("floors", usual.floors), ("gains", usual.gains)):
+        both: dict[str, Any] = {**(limits or {}), **found.get(name, {})}
         found[name] = {pattern: limit for pattern, limit in both.items() if limit != NO_LIMIT}
     return replace(usual, **given | found)
 
@@ -76,11 +78,12 @@ def main() -> None:
     given = arguments()
     signal.signal(signal.SIGTERM, stop)
     try:
+        refuse_read_only(Path.cwd())
         settings = settings_of(given, read_config(Path.cwd()))
         if os.environ.get("PREFECT_API_URL"):
-            from prefect_dvc.retrain_flow import retrain  # imports Prefect, which takes 2 s
+            from prefect_dvc.retrain_flow import given_to_flow, retrain  # imports Prefect, which takes 2 s
 
-            state = retrain(**asdict(settings), return_state=True)
+            state = retrain(**given_to_flow(settings), return_state=True)
             if not state.is_completed():
                 sys.exit(f"retrain: {state.message}")
             return

@@ -1,6 +1,11 @@
 """The flow of a retraining, with its form on Prefect's page. Each end is an event, prefect-dvc.retraining.DECISION."""
 
-from dataclasses import fields
+import base64
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from fnmatch import fnmatchcase
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +18,7 @@ from prefect.states import Completed, Failed
 from pydantic import WithJsonSchema
 
 from prefect_dvc.pipeline_flow import Overrides, Profile, label, run_as_tasks
+from prefect_dvc.registry.drift import chart, history
 from prefect_dvc.retraining import NONE, REPORTED, RetrainSettings, day_in, retrain_once
 from prefect_dvc.settings.flows_yaml import Tolerance, read_config
 from prefect_dvc.settings.parameters import AS_IT_STANDS, sites
@@ -22,11 +28,13 @@ HERE = RetrainSettings().complete(read_config(Path.cwd()))  # the form's default
 SITES = [NONE, *sites(Path.cwd())]  # of the form
 Site = Annotated[str, WithJsonSchema({"type": "string", "enum": SITES})]
 Limits = dict[str, Tolerance]
+SHOWN = ("snapshot", "profile", "site", "overrides", "floors", "gains", "tolerances", "promote", "source", "revision")
 FORM = {  # what the form has in the place of a field's own type
     "profile": Profile,
     "site": Site,
     "overrides": Overrides,
     "data": Limits,
+    "floors": dict[str, float],
     "gains": Limits,
     "tolerances": Limits,
 }
@@ -35,12 +43,13 @@ FORM = {  # what the form has in the place of a field's own type
 def _name() -> str:
     """Return the name of the flow run: its profile and the day of its snapshot."""
     given = flow_run.parameters
-    day = given.get("snapshot") or day_in(given.get("timezone", "UTC"), flow_run.scheduled_start_time)
+    zone = (given.get("further") or {}).get("timezone", "UTC")
+    day = given.get("snapshot") or day_in(zone, flow_run.scheduled_start_time)
     return f"{given.get('profile', AS_IT_STANDS)}, {day}"
 
 
-def _retrain(**given: Any) -> State[None]:
-    settings = RetrainSettings(**given)
+def _retrain(further: Mapping[str, Any] = {}, **given: Any) -> State[None]:
+    settings = RetrainSettings(**given, **further)
     name = f"flow run '{flow_run.name}'"
     label(f"profile:{settings.profile}", f"artifact:{settings.artifact}")
     try:
@@ -54,19 +63,56 @@ def _retrain(**given: Any) -> State[None]:
         raise
     emit(verdict.decision, verdict.reason, settings)
     create_markdown_artifact(key="retraining", markdown=verdict.report, description=str(verdict.decision))
+    _show_versions(settings.complete(read_config(Path.cwd())))
     return Completed(name=str(verdict.decision), message=verdict.reason)
 
 
+def _show_versions(settings: RetrainSettings) -> None:
+    """Publish a chart of the figures that decide, over all promoted versions."""
+    patterns = [*(settings.gains or {}), *(settings.tolerances or {})]
+    versions = history(Path.cwd(), settings.channel)
+    picture = chart(versions, lambda name: any(fnmatchcase(name, pattern) for pattern in patterns))
+    if picture is not None:
+        data = base64.b64encode(picture).decode()
+        markdown = f"![Promoted versions](data:image/png;base64,{data})"
+        create_markdown_artifact(key="versions", markdown=markdown, description="Figures of the promoted versions")
+
+
 def _parameters() -> Signature:
-    """Return the fields of RetrainSettings as the parameters of the flow, of which Prefect makes the form."""
+    """Return the fields of RetrainSettings as the parameters of the flow, of which Prefect makes the form.
+
+    Those that a person rarely changes are one field, `further`, which takes {NAME: VALUE}.
+    """
     parameters = []
     for each in fields(RetrainSettings):
-        default, kind = getattr(HERE, each.name), FORM.get(each.name, each.type)
-        parameters.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+        if each.name in SHOWN:
+            default, kind = getattr(HERE, each.name), FORM.get(each.name, each.type)
+            parameters.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+    rest = [each.name for each in fields(RetrainSettings) if each.name not in SHOWN]
+    schema = {"type": "object", "propertyNames": {"enum": rest}}
+    kind = Annotated[dict[str, Any], WithJsonSchema(schema)]
+    parameters.append(Parameter("further", Parameter.KEYWORD_ONLY, default={}, annotation=kind))
     return Signature(parameters)
 
 
-_retrain.__doc__ = RetrainSettings.__doc__
+def given_to_flow(settings: RetrainSettings) -> dict[str, Any]:
+    """Return settings as the parameters of the flow."""
+    every = asdict(settings)
+    shown = {name: every.pop(name) for name in SHOWN}
+    return {**shown, "further": every}
+
+
+def _meanings() -> str:
+    """Return the docstring of the form: the meanings of `further` stand together."""
+    told, _, listed = (inspect.getdoc(RetrainSettings) or "").partition("\n\nArgs:\n")
+    found = re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", listed, re.M)
+    meanings = {name: " ".join(text.split()) for name, text in found}
+    rest = " ".join(f"{name}: {text}" for name, text in meanings.items() if name not in SHOWN)
+    shown = "".join(f"    {name}: {meanings[name]}\n" for name in SHOWN)
+    return f'{told}\n\nArgs:\n{shown}    further: More settings by name, for example {{"keep_runs": 50}}. {rest}\n'
+
+
+_retrain.__doc__ = _meanings()
 _retrain.__dict__["__signature__"] = _parameters()
 retrain = flow(name="retrain", flow_run_name=_name, log_prints=True)(_retrain)
 

@@ -88,6 +88,7 @@ class RetrainSettings:
         overrides: Parameters to change, for example {"student.epochs": 3}. Unknown keys are refused.
         data: The data gate, compared with the promoted edition: rows and vocabulary as shares, dropped and language as
             rises of a share. Without an entry, that is not checked.
+        floors: The least figure of a model that is promoted, also of the first one, by metric: {"accuracy": 0.8}.
         gains: The least gain, by metric, of which one must be reached, outside the noise; without any, a model that
             loses nothing is good.
         tolerances: The allowed loss, by metric: 0.005 in its own unit, or "5%" of the promoted figure.
@@ -116,6 +117,7 @@ class RetrainSettings:
     site: str = NONE
     overrides: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Tolerance] | None = None  # None, or an empty text: the value of flows.yaml
+    floors: Mapping[str, float] | None = None
     gains: Mapping[str, Tolerance] | None = None
     tolerances: Mapping[str, Tolerance] | None = None
     promote: bool = True
@@ -146,6 +148,7 @@ class RetrainSettings:
         return replace(
             self,
             data=dict(edition.limits if self.data is None else self.data),
+            floors=dict(registry.floors if self.floors is None else self.floors),
             gains=dict(registry.gains if self.gains is None else self.gains),
             tolerances=dict(self.tolerances or registry.tolerances),
             artifact=self.artifact or registry.artifact,
@@ -208,7 +211,15 @@ def _revision(root: Path, settings: RetrainSettings) -> str:
     """Return the commit to start from; with a source, fetch it first."""
     source = chosen(settings.source)
     if source is None:
-        return git(root, "rev-parse", "--verify", END, f"{settings.revision}^{{commit}}")
+        try:
+            return git(root, "rev-parse", "--verify", END, f"{settings.revision}^{{commit}}")
+        except WorkspaceError as error:
+            if settings.revision == "HEAD":
+                raise
+            raise SettingsError(
+                f"'{settings.revision}' is not a commit or a branch of this clone; `git branch` lists them. One of a "
+                "git remote needs the remote, too: --source NAME"
+            ) from error
     if source not in (remotes := git(root, "remote").split()):
         raise SettingsError(f"git has no remote '{source}' to fetch from; it has {', '.join(remotes) or 'none'}.")
     ref = f"{FETCHED}/{uuid4().hex}"
@@ -244,6 +255,7 @@ def _retrain(
         revision=revision,
         site=site,
         hand_off=hand_off,
+        files=_files(promotion.path_of(root, settings.channel, revision), config),
     ) as run:
         _refuse_unmade(run, config, gate=bool(limits))
         if before and limits and config.edition.counters:
@@ -262,14 +274,27 @@ def _retrain(
     return Verdict(Decision.PROMOTED, reason, verdict.details)
 
 
+def _files(artifact: str, config: Config) -> list[str]:
+    """Return what a retraining needs: the artifact, all that decides on it, and the report."""
+    registry, edition = config.registry, config.edition
+    figures = [*registry.metrics, *registry.benchmarks, *registry.draws]
+    return [artifact, *figures, *filter(None, (edition.counters, edition.overview, config.report))]
+
+
 def _check_figures(settings: RetrainSettings, registry: Registry, promoted: Figures | None) -> None:
     """Raise ToleranceError if a tolerance or a gain is none, or could never count."""
     tolerances, gains = settings.tolerances or {}, settings.gains or {}
-    comparison.check_tolerances({**registry.gains, **registry.tolerances}, None)
-    for given in ({} if tolerances == registry.tolerances else tolerances, gains):
+    comparison.check_tolerances({**registry.gains, **registry.tolerances, **(settings.floors or {})}, None)
+    for given in _of_the_caller(settings, registry):
         comparison.check_tolerances(given, promoted.metrics if promoted else None)
     if promoted:
         comparison.check_gains(promoted.metrics, tolerances, gains)
+
+
+def _of_the_caller(settings: RetrainSettings, registry: Registry) -> list[Mapping[str, Tolerance]]:
+    """Return the limits that are not those of flows.yaml: each has to fit a figure."""
+    pairs = ((settings.tolerances or {}, registry.tolerances), (settings.gains or {}, registry.gains))
+    return [{name: limit for name, limit in given.items() if usual.get(name) != limit} for given, usual in pairs]
 
 
 def _params_at(root: Path, revision: str) -> str:
@@ -281,8 +306,9 @@ def _params_at(root: Path, revision: str) -> str:
 
 def _refuse_unmade(run: Run, config: Config, *, gate: bool) -> None:
     """Raise SettingsError if no stage writes the figures or, with a data gate, the counters: no gate would close."""
-    counters = {"edition.counters": config.edition.counters} if gate and config.edition.counters else {}
-    for key, path in {"registry.metrics": config.registry.metrics, **counters}.items():
+    counters = {config.edition.counters: "edition.counters"} if gate and config.edition.counters else {}
+    metrics = dict.fromkeys(config.registry.metrics, "registry.metrics")
+    for path, key in {**metrics, **counters}.items():
         if not any(stage.makes(path) for stage in run.stages):
             raise SettingsError(
                 f"{FILE}: {key} is '{path}', which no stage of dvc.yaml writes, so nothing could be compared. Correct "
@@ -355,7 +381,11 @@ def judge(run: Run, settings: RetrainSettings, before: Version | None, figures: 
         promotion.same_model(run.root, model, settings.channel)
     except PromotionError as error:
         return Verdict(Decision.NOT_PROMOTED, str(error), place)
-    new = _figures(run.directory, read_config(run.root).registry)
+    registry = read_config(run.root).registry
+    new = _figures(run.directory, registry)
+    by_hand = f"To promote it anyway: {command(settings.channel, 'promote')} {run.name}"
+    if problem := _unfit(new, settings, registry):
+        return Verdict(Decision.NOT_PROMOTED, f"{problem} {by_hand}", place)
     if before is None or figures is None:
         return Verdict(Decision.GOOD, f"{settings.channel.stage} had no version to compare with.", place)
     rows = comparison.compare(figures, new, settings.tolerances or {})
@@ -364,26 +394,33 @@ def judge(run: Run, settings: RetrainSettings, before: Version | None, figures: 
     if not rows:
         problems = [f"No metric of {before.name} has a tolerance; name the metrics that count in `tolerances`."]
     if problems:
-        by_hand = f"To promote it anyway: {command(settings.channel, 'promote')} {run.name}"
         return Verdict(Decision.NOT_PROMOTED, " ".join([*problems, by_hand]), details)
     if lacking := comparison.lacking_gain(rows, settings.gains or {}):
         return Verdict(Decision.NOT_PROMOTED, lacking, details)
     return Verdict(Decision.GOOD, f"Each of {len(rows)} metrics is within its tolerance of {before.name}.", details)
 
 
+def _unfit(new: Figures, settings: RetrainSettings, registry: Registry) -> str | None:
+    """Say which limit fits none of a run's figures, or which figure is below its floor; it needs no other version."""
+    try:
+        for given in _of_the_caller(settings, registry):
+            comparison.check_tolerances(given, new.metrics)
+        low = comparison.below_floors(new.metrics, settings.floors or {})
+    except ToleranceError as error:
+        return str(error)
+    return f"{'. '.join(low)}." if low else None
+
+
 def _figures(directory: Path, registry: Registry) -> Figures:
     """Read the figures of a run. Without any, no later model could ever be compared with this one."""
-    metrics, draws = directory / registry.metrics, directory / (registry.draws or "")
     figures = Figures.read(
         registry,
-        metrics.read_text(encoding="utf-8") if metrics.exists() else "{}",
-        (directory / registry.benchmarks).read_text(encoding="utf-8") if registry.benchmarks else None,
-        draws.read_text(encoding="utf-8") if draws.is_file() else None,
+        lambda path: (directory / path).read_text(encoding="utf-8") if (directory / path).is_file() else None,
     )
     if not figures.metrics:
         raise PromotionError(
-            f"The run has no figures in {registry.metrics} (`registry.metrics` in {FILE}), so neither this model nor a "
-            f"later one can be compared. Its files are in {directory}."
+            f"The run has no figures in {', '.join(registry.metrics)} (`registry.metrics` in {FILE}), so neither this "
+            f"model nor a later one can be compared. Its files are in {directory}."
         )
     return figures
 

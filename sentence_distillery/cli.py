@@ -296,7 +296,7 @@ def crawl(options: argparse.Namespace) -> None:
     except ValidationError as error:
         names = {"languages": "--language", "private_hosts": "--private-host", "sections": "URL"}
         raise InputError(problems(error, {"name": "", "hosts": ""}, names)) from error
-    collect(Crawl(source="web", inputs=[]), web, options.output, Path(), options.state, counters)
+    collect(Crawl(source="web", inputs=[], folder="."), web, options.output, Path(), options.state, counters)
     log.info("%s articles in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
 
 
@@ -487,8 +487,8 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="share of the texts, from 0 to 0.5, that training leaves out and the working directory keeps, for "
-        "`evaluate --texts` (0)",
+        help="share of the texts, from 0 to 0.5, that training leaves out, at most 2,000 sentences; the working "
+        "directory keeps them for `evaluate --texts` (0)",
     )
 
 
@@ -638,7 +638,7 @@ def _model_revision_argument(parser: argparse.ArgumentParser) -> None:
 
 # Command -> (its function, the function that adds its arguments, the extra that it needs)
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], Adds, str]] = {
-    "encode": (encode, _encode_arguments, ""),
+    "encode": (encode, _encode_arguments, "tables"),
     "similarity": (similarity, _similarity_arguments, ""),
     "distill": (distill, _distill_arguments, "distill"),
     "evaluate": (evaluate, _evaluate_arguments, "distill"),

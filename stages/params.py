@@ -336,6 +336,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     using.add_argument("--discard", action="store_true", help="overwrite edits that are not in a profile")
     saving = commands.add_parser("save", help="keep the edits as a new profile")
     saving.add_argument("profile")
+    commands.add_parser("pool", help="keep the held-out texts of the last run for all later editions")
     making = commands.add_parser("new", help="make and use a profile for your own text and teacher")
     making.add_argument("profile")
     making.add_argument("--texts", type=Path, required=True, help="file or directory: .txt, .md, .csv, .jsonl, ...")
@@ -381,6 +382,8 @@ def _run(options: argparse.Namespace) -> None:
             given = {name: value for name, value in vars(options).items() if name not in ("command", "profile")}
             path, texts = profiles.new(options.profile, profiles.Own(**given))
             print(f"{texts:,} texts. {path} has the parameters of this run.")
+        case "pool":
+            print(f"{profiles.keep_pool()} has the held-out texts; params.yaml names it.")
         case "save":
             print(f"{profiles.save(options.profile)} has the edits.")
 

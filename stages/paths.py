@@ -7,12 +7,15 @@ from pathlib import Path
 
 # Files of the user, and files that ship with the repository
 EXTERNAL = Path("data/external")
+TEXTS = Path("data/texts")
 SAMPLES = Path("data/samples")
 PROBE_SENTENCES = SAMPLES / "probes.csv"
 TREEBANK = EXTERNAL / "ud-english-ewt"
 RELEASED = Path("models/released")
 PARSER = Path("models/syntax")
 CONF = Path("conf")
+POOLS = CONF / "held_out"  # fixed pools of held-out texts
+NO_POOL = POOLS / "none.csv"
 WRITTEN = (Path("data"), Path("models"), Path("reports"))
 
 # Benchmark sets and the corpus
@@ -83,6 +86,7 @@ PAPER1_GAINS = REPORTS / "paper1_gains.json"
 EXAMPLES = REPORTS / "examples.json"
 SYSTEMS = REPORTS / "systems.json"  # the description of each system, by its name
 DRAWS = REPORTS / "draws.json"  # bootstrap draws of the student's figures
+POOL_FIGURES = REPORTS / "held_out"  # of the student on a fixed pool of held-out texts
 DOMAIN = REPORTS / "domain.csv"  # figures on held-out texts, and on the user's own labels
 CORPUS_OVERVIEW = REPORTS / "corpus.json"
 CORPUS_QUALITY = REPORTS / "corpus_quality.csv"
@@ -99,15 +103,15 @@ LABEL_BENCH = REPORTS / "label_bench.json"
 PAGE = REPORTS / "index.html"
 
 # In directories of stage outputs, but no stage writes them
-BROUGHT: tuple[Path, ...] = (EXTERNAL, SAMPLES, RELEASED, PARSER, RUNS)
+BROUGHT: tuple[Path, ...] = (EXTERNAL, TEXTS, SAMPLES, RELEASED, PARSER, RUNS)
 BROUGHT += (CORPUS_QUALITY, PARETO, PROBES, BENCH, KINDS, LABEL_BENCH)
 
 # Checkpoints: not tracked by DVC, since DVC empties a stage's outputs before it runs
-DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft labels, trees, converted teachers
+DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, soft labels by text, trees, converted teachers
 CRAWL_STATE = DATA_CHECKPOINTS / "crawl"
 MODEL_CHECKPOINTS = Path("models/checkpoints")  # trainings
-SOFT_LABEL_SHARDS = DATA_CHECKPOINTS / "soft_labels"
-FINE_TUNED_LABEL_SHARDS = DATA_CHECKPOINTS / "fine_tuned_labels"
+KEPT_LABELS = DATA_CHECKPOINTS / "soft_labels"
+KEPT_FINE_TUNED_LABELS = DATA_CHECKPOINTS / "fine_tuned_labels"
 PARSED_SHARDS = DATA_CHECKPOINTS / "parse"
 PARSER_CHECKPOINTS = MODEL_CHECKPOINTS / "parser"
 PAIR_CHECKPOINTS = MODEL_CHECKPOINTS / "pairs"

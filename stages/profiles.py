@@ -7,6 +7,7 @@ never over an edit that no profile has.
     python -m stages.params use paper --site china-daily   # with a news site of conf/site as its corpus
     python -m stages.params diff                           # the edits of params.yaml
     python -m stages.params save mine                      # keep them as conf/profile/mine.yaml
+    python -m stages.params pool                           # keep the held-out texts of the last run
     python -m stages.params new mine --texts my_texts --teacher minilm-l6       # your own text and teacher
 """
 
@@ -26,11 +27,16 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
 
+from sentence_distillery.corpus.articles import articles_from_texts
+from sentence_distillery.corpus.held_out import draw_pool, write_pool
+from sentence_distillery.corpus.options import Clean, HeldOut
+from sentence_distillery.corpus.schema import HELD_OUT, HELD_OUT_FILE
 from sentence_distillery.corpus.tables.formats import COLUMN, SUFFIXES, format_of
 from sentence_distillery.corpus.tables.reading import Reading, files_in
 from sentence_distillery.distillation.corpus_files import NOTHING, read_articles
 from sentence_distillery.encoders.options import AnyTeacher, FunctionTeacher, VectorTeacher
-from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file
+from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file, read_table
+from sentence_distillery.runtime.options import Shards
 from stages import paths
 from stages.params import PARAMS, read_params
 
@@ -120,9 +126,9 @@ class Own:
     """A corpus and a teacher that a user brings.
 
     Attributes:
-        texts: A file or a directory; one that is not below data/external is copied there.
+        texts: A file or a directory; one that is not below data/texts or data/external is copied there.
         teacher: A name of section `encoders`, "package:<name>", a directory, a hub id with `revision`, a function
-            module:function, or a Parquet file of vectors; one that is not below data/external is copied there.
+            module:function, or a Parquet file of vectors; one that is not in either of these folders is copied there.
         revision: The commit of a hub id, or your version of a function.
         text_column: The column that has the text, in files with columns.
         language: ISO 639-1 code; documents in other languages are dropped.
@@ -155,10 +161,12 @@ def new(name: str, own: Own) -> tuple[Path, int]:
     teacher = _known_teacher(own, encoders) if own.teacher in encoders else _teacher(own, name)
     if own.teacher in encoders:
         _refuse_unfit(encoders[own.teacher])
+    pool = paths.POOLS / f"{name}.csv"
     texts = {"path": str(place), "format": None, "columns": {"text": own.text_column}}
     content = {
         "name": name,
-        "crawl": {"source": "files", "inputs": [texts]},
+        "crawl": {"source": "files", "inputs": [texts], "folder": str(place)},
+        "held_out": {"pool": str(pool)},
         "clean": {"language": own.language},
         "teacher": teacher,
         **({"student": {"start_from": own.start_from}} if own.start_from else {}),
@@ -167,6 +175,8 @@ def new(name: str, own: Own) -> tuple[Path, int]:
     if path.exists() and plain(_read(path)) != content:
         raise InputError(f"{path} exists and differs; give another name, or delete it.")
     _copy(own.texts, place)
+    if not pool.exists():
+        _draw(own, pool)
     if isinstance(teacher, dict) and "vectors" in teacher:
         _copy(Path(own.teacher), Path(teacher["vectors"]).parent)
     if not path.exists():
@@ -188,6 +198,34 @@ def _readable_texts(own: Own) -> int:
     if number == 0:
         raise InputError(NOTHING.format(own.texts))
     return number
+
+
+def _draw(own: Own, pool: Path) -> None:
+    """Draw the held-out texts, which stay the same in later editions; raises InputError."""
+    base = plain(_read(paths.CONF / "base.yaml"))
+    options = Clean.model_validate(base["clean"] | {"language": own.language})
+    reading = Reading(None if own.text_column == COLUMN else own.text_column)
+    articles = articles_from_texts(text for _, text in read_articles(own.texts, reading) if text.strip())
+    draw_pool(articles, options, HeldOut.model_validate(base["held_out"]), pool, Shards.model_validate(base["shards"]))
+
+
+def keep_pool() -> Path:
+    """Write the held-out texts of data/corpus as the pool of the present name, name it in params.yaml, and return it.
+
+    Raises:
+        InputError: There is such a pool, or nothing is held out.
+    """
+    params = _read(PARAMS)
+    pool = paths.POOLS / f"{params['name']}.csv"
+    if pool.exists():
+        raise InputError(f"{pool} exists, and its figures are of these texts; delete it to have other ones.")
+    held_out = read_table(paths.SENTENCES / HELD_OUT_FILE, HELD_OUT)
+    if not len(held_out):
+        raise InputError(f"{paths.SENTENCES} has no held-out texts; set held_out.share, and run `dvc repro clean`.")
+    write_pool(held_out, pool)
+    params["held_out"]["pool"] = str(pool)
+    write(params)
+    return pool
 
 
 def _known_teacher(own: Own, encoders: Mapping[str, Any]) -> Any:
@@ -244,15 +282,18 @@ def _refuse_edits(present: Mapping[str, Any]) -> None:
 
 
 def _place(texts: Path, name: str) -> Path:
-    """Return the place of the texts below data/external, now or after copying."""
-    if texts.resolve().is_relative_to(paths.EXTERNAL.resolve()):
-        return Path(os.path.relpath(texts.resolve(), Path.cwd()))
-    return paths.EXTERNAL / name
+    """Return the place of the texts, now or after copying."""
+    return Path(os.path.relpath(texts.resolve(), Path.cwd())) if _is_watched(texts) else paths.TEXTS / name
+
+
+def _is_watched(texts: Path) -> bool:
+    """Return whether texts lie where they may stay."""
+    return any(texts.resolve().is_relative_to(place.resolve()) for place in (paths.TEXTS, paths.EXTERNAL))
 
 
 def _copy(texts: Path, target: Path) -> None:
-    """Copy texts to below data/external, in place of those of an earlier call, unless they are there."""
-    if texts.resolve().is_relative_to(paths.EXTERNAL.resolve()):
+    """Copy texts, in place of those of an earlier call, unless they may stay."""
+    if _is_watched(texts):
         return
     with atomic_directory(target) as partial:
         for file in files_in(texts):

@@ -135,6 +135,7 @@ def clone(built: Clone, tmp_path: Path) -> Clone:
         ("parameter", ["clean", "skipgram", "refine"]),
         ("module", ["skipgram", "refine"]),
         ("neither", []),
+        ("text", []),
     ],
 )
 def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone: Clone) -> None:
@@ -146,6 +147,9 @@ def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone
     if change == "neither":  # a folder that none of these stages imports, and a parameter of a later stage
         clone.append("sentence_distillery/pairs/losses.py", "# a comment\n")
         clone.params(evaluate={"seed": 2})
+    if change == "text":  # of another profile
+        (clone.directory / "data/texts/films").mkdir()
+        (clone.directory / "data/texts/films/films.csv").write_text("text\nA film.\n", encoding="utf-8")
     output = clone.dvc("repro", "refine")
     assert ran(output) == rerun
     assert set(unchanged(output)) == VECTOR_STAGES - set(rerun)

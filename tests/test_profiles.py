@@ -160,7 +160,7 @@ def tiny(workspace: Path) -> Path:
     """A teacher, and texts outside of data/external."""
     write_tiny_bert(workspace / "teacher")
     (workspace / "mine").mkdir()
-    (workspace / "mine/a.csv").write_text("body,other\nThe storm closed the port.,x\n", encoding="utf-8")
+    (workspace / "mine/a.csv").write_text("body,other\nThe storm closed the port of the town.,x\n", encoding="utf-8")
     return workspace
 
 
@@ -174,7 +174,7 @@ def test_a_profile_for_own_text(tiny: Path) -> None:
     params = load_params()
     assert (params.name, params.crawl.source, params.clean.language) == ("mine", "files", "de")
     (given,) = params.crawl.inputs
-    assert (given.path, given.columns.text, given.columns.title) == ("data/external/mine", "body", None)
+    assert (given.path, given.columns.text, given.columns.title) == ("data/texts/mine", "body", None)
     assert (tiny / given.path / "a.csv").read_bytes() == (tiny / "mine/a.csv").read_bytes()
     assert isinstance(params.teacher, Teacher)
     assert (params.teacher.reference, params.teacher.maximum_length) == ("teacher", None)
@@ -184,6 +184,22 @@ def test_a_profile_for_own_text(tiny: Path) -> None:
     before = written.read_bytes()
     new("--language", "de")  # again, after more text was added
     assert written.read_bytes() == before
+
+
+def test_the_held_out_texts_of_a_name_are_drawn_once(tiny: Path) -> None:
+    """Next week's edition of the texts leaves them as they are."""
+    texts = [f"The storm closed port number {number} for a long week." for number in range(90)]
+    edition = tiny / "mine/a.csv"
+    edition.write_text("\n".join(["body", *texts[:60]]), encoding="utf-8")
+    new()
+    pool = Path(load_params().held_out.pool)
+    assert pool == Path("conf/held_out/mine.csv")
+    before = pool.read_bytes()
+    assert sum(text.encode() in before for text in texts) > 0
+    edition.write_text("\n".join(["body", *texts]), encoding="utf-8")
+    new()
+    assert pool.read_bytes() == before
+    assert texts[-1] in Path("data/texts/mine/a.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("teacher", ["teacher", "minilm-l6"])
@@ -206,15 +222,15 @@ def test_a_profile_with_a_file_of_vectors(tiny: Path) -> None:
     new(teacher="api.parquet")
     teacher = load_params().teacher
     assert isinstance(teacher, VectorTeacher)
-    assert teacher.vectors == "data/external/mine-teacher/api.parquet"
+    assert teacher.vectors == "data/texts/mine-teacher/api.parquet"
     assert Path(teacher.vectors).read_bytes() == Path("api.parquet").read_bytes()
     assert teacher.sha256 == hashlib.sha256(Path("api.parquet").read_bytes()).hexdigest()
     before = Path("conf/profile/mine.yaml").read_bytes()
     new(teacher="api.parquet")
     assert Path("conf/profile/mine.yaml").read_bytes() == before
-    Path(teacher.vectors).rename("data/external/other.parquet")
-    new(name="other", teacher="data/external/other.parquet")
-    assert load_params().teacher == teacher.model_copy(update={"vectors": "data/external/other.parquet"})
+    Path(teacher.vectors).rename("data/texts/other.parquet")
+    new(name="other", teacher="data/texts/other.parquet")
+    assert load_params().teacher == teacher.model_copy(update={"vectors": "data/texts/other.parquet"})
 
 
 def test_a_profile_with_a_function(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +251,7 @@ def test_texts_that_are_there_are_not_copied(tiny: Path) -> None:
     new(texts="data/external/a.csv", teacher="minilm-l6")
     assert [given.path for given in load_params().crawl.inputs] == ["data/external/a.csv"]
     assert read_params()["teacher"] == "minilm-l6"
-    assert not Path("data/external/mine").exists()
+    assert not Path("data/texts").exists()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@
 
 import difflib
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import yaml
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
-from prefect_dvc.settings.graph_files import stage_names
+from prefect_dvc.settings.graph_files import graph_files, stage_names
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
 from prefect_dvc.system.remedies import reasons
 
@@ -44,24 +45,27 @@ class Stage:
         return any(covers(out, path) for out in self.outs)
 
 
-def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
+def read_graph(repo: Repo, target: str | None = None, files: Collection[str] | None = None) -> list[Stage]:
     """List every stage, or `target` (a stage, or a matrix) and everything it depends on, in the order of `dvc repro`.
 
-    A frozen stage depends on nothing, as for `dvc repro`. Raises GraphError.
+    With `files`, only the stages that make one of them, and all that they depend on. A frozen stage depends on nothing,
+    as for `dvc repro`. Raises GraphError.
     """
     try:
         graph = dvc_private.active_graph(repo)
     except Exception as error:  # DVC and its libraries refuse in many ways
         raise GraphError(reasons(error)) from error
-    if not graph:
-        raise GraphError(f"{repo.root_dir} has no stage: dvc.yaml is missing or has none. Add one: dvc stage add")
+    if not graph and not graph_files(Path(repo.root_dir)):
+        raise GraphError("There is no dvc.yaml with a stage. Add one: dvc stage add")
     names = {node: node.addressing for node in graph}
     if target is not None:
         wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]
         if not wanted:
             raise GraphError(_unknown(target, sorted(names.values())))
-        kept = set(wanted).union(*(nx.descendants(graph, node) for node in wanted))
-        graph = nx.subgraph_view(graph, filter_node=kept.__contains__)  # in the graph's order; `subgraph` has a set's
+        graph = _with_upstream(graph, wanted)
+    if files is not None:
+        makers = [node for node in graph if any(covers(out, path) for out in _outs(repo, node) for path in files)]
+        graph = _with_upstream(graph, makers)
     reads = repo.index.graph  # a frozen stage is not run while the files that it names are being written
     return [
         Stage(
@@ -72,6 +76,12 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         )
         for node in dvc_private.in_order(graph)
     ]
+
+
+def _with_upstream(graph: nx.DiGraph, wanted: list[Any]) -> nx.DiGraph:
+    """Return the part of a graph that some stages need, in the graph's order; `subgraph` has that of a set."""
+    kept = set(wanted).union(*(nx.descendants(graph, node) for node in wanted))
+    return nx.subgraph_view(graph, filter_node=kept.__contains__)
 
 
 def nodes(repo: Repo, stages: list[Stage]) -> list[Any]:

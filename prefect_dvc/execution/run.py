@@ -10,7 +10,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -156,7 +156,7 @@ class Run:
         def work(stage: Stage) -> None:
             done(stage, self.bring_up_to_date(stage, lambda line: log(stage, line)))
 
-        with ThreadPoolExecutor(min(len(self.stages), MOST_THREADS)) as threads:
+        with ThreadPoolExecutor(max(1, min(len(self.stages), MOST_THREADS))) as threads:
 
             def start(stages: list[Stage]) -> None:
                 for stage in stages:
@@ -266,9 +266,11 @@ def open_run(
     revision: str | None = None,
     site: str | None = None,
     hand_off: HandOff | None = None,
+    files: Collection[str] | None = None,
 ) -> Iterator[Run]:
     """Open a run of `target`, or of all stages, on the current workspace or on the commit `revision`.
 
+    With `files`, it runs the stages that make these, and those that they depend on.
     Its result is kept when it ends.
     """
     if parallel < 1:
@@ -287,7 +289,7 @@ def open_run(
             config = {"core": {"remote": remote}}  # DVC would look for one that cannot be used in many places
             repo = stack.enter_context(Repo(str(directory), config=config, _wait_for_lock=True))
             with dvc_private.locked(repo):
-                stages = read_graph(repo, target)
+                stages = read_graph(repo, target, files)
                 check_words(repo, overrides)
                 before, cached = recorded_outputs(repo), untrack_outputs(repo, root)
                 with Repo(str(root)) as workspace:
@@ -342,4 +344,5 @@ def _alone_in(root: Path, log: Log) -> Iterator[None]:
 def summary(run: Run) -> str:
     """Return the stages by outcome, such as `Cached: a; Ran: b, c`."""
     by_outcome = {o: [stage.name for stage in run.stages if run.outcomes[stage.name] is o] for o in Outcome}
-    return "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)
+    told = "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)
+    return told or "There is nothing to run: no dvc.yaml has a stage."

@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import chdir, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, chdir, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,8 +25,11 @@ from prefect_dvc.execution.cache import cache_of, remove_damaged
 from prefect_dvc.execution.commands import Commands, Log, own_tools
 from prefect_dvc.execution.lockfiles import IgnoredOutputs, lock_order, put_in_order
 from prefect_dvc.execution.outcome import Outcome, StageError
+from prefect_dvc.execution.slots import alone
 from prefect_dvc.system.editable import editable_packages
+from prefect_dvc.system.process import HeldError, held
 from prefect_dvc.system.remedies import reasons
+from prefect_dvc.workspace.directory import KEYS
 
 DVC_LOGGERS = ("dvc", "dvc_data", "dvc_objects")
 SETTINGS: dict[str, Any] = {"interactive": False, "dry": False, "allow_missing": False}
@@ -81,14 +84,36 @@ class Stages:
         with self._files(stage):
             with self._dvc(stage, log):
                 outcome = self._without_command(stage, log, force=force)
-                if outcome is None:
-                    self.write()
-            if outcome is not None:
-                return outcome
-            self._run(stage, log, timeout, environment)
-            with self._dvc(stage, log):
-                self._save(stage)
+                if outcome is not None:
+                    return outcome
+                self.write()
+                key = None if force else dvc_private.run_key(stage)
+            with self._alone(stage, key, log) as another:
+                if another:
+                    with self._dvc(stage, log):
+                        if self._restore(stage, log, pull=False):
+                            return Outcome.RESTORED
+                self._run(stage, log, timeout, environment)
+                with self._dvc(stage, log):
+                    self._save(stage)
         return Outcome.RAN
+
+    @contextmanager
+    def _alone(self, stage: Any, key: str | None, log: Log) -> Iterator[bool]:
+        """Wait while another run of this workspace does the same work; yield whether one did. Raises StageError."""
+        if key is None:
+            yield False
+            return
+        lock, me = self._root / KEYS / f"{key}.lock", f"{stage.addressing} in {self.repo.root_dir}"
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(held(lock, me))
+                another = False
+            except HeldError as other:
+                log(f"Waiting for the same work in another run: {other}. This run takes its result.")
+                stack.enter_context(alone(lock, me, lambda: self.commands.closed))
+                another = True
+            yield another
 
     def take_result(self, name: str, log: Log, *, force: bool = False) -> Outcome | None:
         """Bring a stage up to date from DVC's cache alone; None if it would have to run. Raises StageError.

@@ -5,7 +5,7 @@
     promoted    student/samples/spearman 0.648    new 0.640    fails: it loses 0.008
 
 Two figures are compared only if the benchmark is the same: its source files (SHA-256), and their content (rows,
-distinct sentences and pairs, scale), as the file `registry.benchmarks` of flows.yaml lists them. The hash of the whole
+distinct sentences and pairs, scale), as the files `registry.benchmarks` of flows.yaml list them. The hash of the whole
 directory would refuse too much: it changes with any other set, a reworded licence, or a new writer of Parquet.
 Without such a file two figures of one name count as the same.
 """
@@ -13,12 +13,12 @@ Without such a file two figures of one name count as the same.
 import difflib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from prefect_dvc.registry.noise import Draws, Interval, of_draws, of_singles
+from prefect_dvc.registry.noise import Draw, Draws, Interval, of_draws, of_singles
 from prefect_dvc.settings.flows_yaml import FILE, Registry, SettingsError, Tolerance
 
 Metrics = Mapping[str, float | None]
@@ -40,10 +40,19 @@ class Figures:
     draws: Draws = field(default_factory=dict)
 
     @classmethod
-    def read(cls, registry: Registry, metrics: str, benchmarks: str | None, draws: str | None) -> "Figures":
-        """Read the texts of the files that flows.yaml names; raises SettingsError."""
-        sets = json.loads(benchmarks)["sets"] if benchmarks else None
-        return cls(read_metrics(metrics, registry.former), sets, json.loads(draws or "{}"))
+    def read(cls, registry: Registry, read: Callable[[str], str | None]) -> "Figures":
+        """Read the files that flows.yaml names; `read` returns the text of one, None if it is not there.
+
+        Raises SettingsError.
+        """
+        metrics, draws, sets = dict[str, float | None](), dict[str, Sequence[Draw]](), dict[str, Any]()
+        for text in filter(None, map(read, registry.metrics)):
+            metrics |= read_metrics(text, registry.former)
+        for text in filter(None, map(read, registry.draws)):
+            draws |= json.loads(text)
+        for text in filter(None, map(read, registry.benchmarks)):
+            sets |= json.loads(text)["sets"]
+        return cls(metrics, sets if registry.benchmarks else None, draws)
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,28 @@ def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]
         if metrics is not None and not any(fnmatchcase(metric, pattern) for metric in known):
             near = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
             hint = f"did you mean '{near[0]}'?" if near else f"the metrics are {', '.join(known)}."
-            raise ToleranceError(f"Tolerance '{pattern}' fits no metric of the promoted model; {hint}")
+            raise ToleranceError(f"'{pattern}' fits none of the metrics; {hint}")
+
+
+def below_floors(metrics: Metrics, floors: Mapping[str, float]) -> list[str]:
+    """Say which figures are worse than the least that a promoted model must have.
+
+    Example:
+        >>> below_floors({"accuracy": 0.7, "error": 0.1}, {"accuracy": 0.8, "*error": 0.2})
+        ['accuracy is 0.7, but must be 0.8 or more']
+
+    Raises:
+        ToleranceError: A floor fits none of the metrics.
+    """
+    check_tolerances(dict.fromkeys(floors, 0.0), metrics)
+    found = []
+    for metric, value in sorted(metrics.items()):
+        floor = tolerance_of(metric, floors)
+        if floor is not None and not _gain(metric, float(floor), value) >= -1e-9:
+            bound = "less" if _is_error(metric) else "more"
+            now = "undefined" if value is None else f"{value:.4g}"
+            found.append(f"{metric} is {now}, but must be {floor} or {bound}")
+    return found
 
 
 def check_gains(metrics: Iterable[str], tolerances: Mapping[str, Tolerance], gains: Mapping[str, Tolerance]) -> None:

@@ -8,6 +8,7 @@
 
     dvc artifacts get URL student --stage production      fetches the model at the stage
     prefect-dvc show                        list the versions, and mark the one at the stage
+    prefect-dvc show DIRECTORY              say which version a copied model is
     prefect-dvc rollback                    assigns the previous one again
     prefect-dvc promote RUN                 promotes a kept run without comparing it
 
@@ -17,33 +18,35 @@ not become everybody's params.yaml. The registry is GTO's: git tags, which `gto 
 
 import argparse
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dvc.api
 import gto.api
-from dvc.config import Config
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
 from prefect_dvc.execution.cache import remove_broken
-from prefect_dvc.registry.comparison import Figures, read_metrics
+from prefect_dvc.registry.comparison import Figures
 from prefect_dvc.registry.outputs import Outputs, read_outputs
 from prefect_dvc.registry.stored import missing
 from prefect_dvc.registry.tags import damaged_tags
 from prefect_dvc.settings.flows_yaml import SettingsError, read_config
 from prefect_dvc.system.process import held
-from prefect_dvc.workspace.directory import REFS, RUNS, worktree
+from prefect_dvc.system.remedies import reasons
+from prefect_dvc.workspace.contents import contents
+from prefect_dvc.workspace.directory import REFS
 from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.workspace.snapshot import refuse_read_only
 
 LOCK = Path(".dvc/tmp/promotion.lock")
 NOBODY = "0" * 40  # git's value for a ref that does not exist yet
@@ -128,18 +131,23 @@ def events(root: Path, artifact: str) -> list[dict[str, Any]]:
 
 
 def read_figures(root: Path, version: Version) -> Figures:
-    """Read a version's scores from its commit, and its benchmarks from DVC's cache or remote."""
-    registry = read_config(root).registry
-    try:
-        metrics = git(root, "show", END, f"{version.commit}:{registry.metrics}")
-    except WorkspaceError as error:
+    """Read the scores, benchmarks and draws of a version; an older one may lack some of the files."""
+    registry, there = read_config(root).registry, outputs(root, version.commit)
+    figures = Figures.read(registry, partial(_text, root, version, there))
+    if not figures.metrics:
         raise PromotionError(
-            f"{version.title} has no {registry.metrics} to compare with; assign a version that has it."
-        ) from error
-    benchmarks = read_data(root, version, registry.benchmarks) if registry.benchmarks else None
-    has_draws = registry.draws and outputs(root, version.commit).at(registry.draws)  # older versions may have none
-    draws = read_data(root, version, str(registry.draws)) if has_draws else None
-    return Figures.read(registry, metrics, benchmarks, draws)
+            f"{version.title} has no {' or '.join(registry.metrics)} to compare with; assign a version that has one."
+        )
+    return figures
+
+
+def _text(root: Path, version: Version, there: Outputs, path: str) -> str | None:
+    """Read a file of a version from git or from DVC; None if it has no such file. Raises PromotionError."""
+    if any(output.cached for output in there.at(path)):
+        return read_data(root, version, path)
+    with suppress(WorkspaceError):
+        return git(root, "show", END, f"{version.commit}:{path}")
+    return None
 
 
 def read_data(root: Path, version: Version, path: str, remedy: str = "assign a version that has it") -> str:
@@ -167,7 +175,7 @@ def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
     That is the artifact, and the benchmarks and draws that the next promotion compares with.
     """
     there, registry = outputs(root, revision), read_config(root).registry
-    files = [_path(artifact, there), *filter(None, (registry.benchmarks, registry.draws))]
+    files = [_path(artifact, there), *registry.metrics, *registry.benchmarks, *registry.draws]
     by_remote = dict[str | None, list[str]]()
     for output in (output for file in files for output in there.at(file) if output.cached):
         by_remote.setdefault(output.remote, []).append(output.hash)
@@ -183,8 +191,8 @@ def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
             some = ", ".join([*lacking[:3], *["..."] * (len(lacking) > 3)])
             raise PromotionError(
                 f"{len(lacking)} objects of {what} are not in {place} ({some}), so nobody could fetch the model and "
-                "nothing was changed. If a clone has them, `dvc push` there; otherwise run the stages again at that "
-                "commit."
+                "nothing was changed. If a clone has them, `dvc push --all-tags` there; otherwise run the stages again "
+                "at that commit."
             )
 
 
@@ -201,6 +209,11 @@ def _path(artifact: str, there: Outputs) -> str:
         known = ", ".join(there.artifacts) or "none"
         raise PromotionError(f"dvc.yaml has no artifact '{artifact}'; it has {known}. Add it below `artifacts:`.")
     return there.artifacts[artifact]
+
+
+def path_of(root: Path, channel: Channel, revision: str) -> str:
+    """Return the path of the artifact at a commit; raises PromotionError."""
+    return _path(channel.artifact, outputs(root, revision))
 
 
 def check(root: Path, channel: Channel, revision: str = "HEAD") -> None:
@@ -264,8 +277,11 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
     revision = git(root, "rev-parse", "--verify", END, f"{REFS}/{run}")
     told = "\n\n".join(part for part in (f"Run {run}", why, _figures_of(root, revision)) if part)
     model = model_hash(channel.artifact, outputs(root, revision))
-    _push_data(root, run, revision)
-    _check_objects(root, revision, f"run {run}", channel.artifact)
+    try:
+        _push_data(root, revision, f"run {run}")
+        _check_objects(root, revision, f"run {run}", channel.artifact)
+    except PromotionError as error:
+        raise PromotionError(f"{error}\nThe run is kept; after that: {command(channel, 'promote')} {run}") from error
     with _changing(root, channel, instead_of):
         version = same_model(root, model, channel)
         if version is None:
@@ -278,9 +294,8 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
 
 def _figures_of(root: Path, revision: str) -> str:
     """Return the metrics of a run, one a line; none if it has no such file."""
-    registry = read_config(root).registry
-    with suppress(WorkspaceError):
-        metrics = read_metrics(git(root, "show", END, f"{revision}:{registry.metrics}"), registry.former)
+    with suppress(PromotionError):
+        metrics = read_figures(root, Version("the run", revision)).metrics
         return "\n".join(f"{name}: {value:.6g}" for name, value in metrics.items() if value is not None)
     return ""
 
@@ -331,22 +346,24 @@ def _changing(root: Path, channel: Channel, instead_of: Version | None) -> Itera
         yield
 
 
-def _push_data(root: Path, run: str, revision: str) -> None:
-    """Push the run's outputs to DVC's default remote, if one is configured."""
-    if "remote" not in Config(str(root / ".dvc"))["core"]:
-        return
-    directory = root / RUNS / run
-    at_hand = (directory / ".git").exists()
-    with nullcontext(directory) if at_hand else worktree(root, revision, f"{run}-push") as directory:
-        with Repo(str(directory)) as repo:
+def _push_data(root: Path, revision: str, what: str) -> None:
+    """Push the outputs of a commit to the DVC remotes that the workspace has today, if it has a default one."""
+    try:
+        with chdir(root), Repo(str(root), rev=revision) as repo:
             remove_broken(repo)  # or DVC would push damaged objects
-        push = [sys.executable, "-P", "-m", "dvc", "--quiet", "--wait-for-lock", "push"]
-        done = subprocess.run(push, cwd=directory, capture_output=True, text=True, check=False)
-    if done.returncode:
+            outs = [out for out in repo.index.outs if out.use_cache and out.hash_info and out.can_push]
+            objects = [(out.remote, set[Any]().union(*out.get_used_objs().values())) for out in outs]
+        with chdir(root), Repo(str(root), _wait_for_lock=True) as repo:
+            if "remote" not in repo.config["core"]:
+                return
+            by_remote = {name: set[Any]().union(*(each for of, each in objects if of == name)) for name, _ in objects}
+            failed = [each for name, names in by_remote.items() for each in repo.cloud.push(names, remote=name).failed]
+    except Exception as error:  # any error of the library of a remote
         raise PromotionError(
-            f"The data of run {run} did not reach DVC's remote, so nothing was promoted:\n{done.stderr.strip()}\n"
-            f"The run is kept; once the remote answers: prefect-dvc promote {run}"
-        )
+            f"The data of {what} did not reach DVC's remote, so nothing was changed: {reasons(error)}"
+        ) from error
+    if failed:
+        raise PromotionError(f"{len(failed)} objects of {what} did not reach DVC's remote, so nothing was changed.")
 
 
 def _commit(root: Path, revision: str, channel: Channel, message: str) -> str:
@@ -424,6 +441,8 @@ def rollback(root: Path, channel: Channel, to: str | None = None) -> tuple[Versi
         raise PromotionError(f"'{channel.artifact}' has no version '{to}'; it has {', '.join(known)}.")
     if target == now:
         raise PromotionError(f"{to} is already at {channel.stage}.")
+    with suppress(PromotionError):  # the cache need not have what the remote has
+        _push_data(root, target.commit, target.name)
     _check_objects(root, target.commit, target.name, channel.artifact)
     with _changing(root, channel, now):
         _assign(root, target, channel, f"Rolled back from {now.name}")
@@ -442,6 +461,20 @@ def show(root: Path, channel: Channel) -> str:
     return "\n".join(lines) or f"No version of '{channel.artifact}' is registered."
 
 
+def trace(root: Path, channel: Channel, directory: Path) -> str:
+    """Say which version a copied model is, by the hash of its files; raises PromotionError if it is none."""
+    with Repo(str(root)) as repo:
+        found = contents(repo, directory.absolute()).total
+    for version in reversed(registered(root, channel.artifact)):
+        if found == model_hash(channel.artifact, outputs(root, version.commit)):
+            told = git(root, "log", "-1", "--date=iso", "--format=%h  %ad  %s%n%n%b", END, version.commit)
+            return f"{channel.artifact}@{version.name}  {told}"
+    raise PromotionError(
+        f"{directory} is not a registered version of '{channel.artifact}': its hash is {found or 'that of no file'}. "
+        f"Fetch the tags of its registry, or see {command(channel, 'show')}"
+    )
+
+
 def command(channel: Channel, action: str) -> str:
     """Return a command line for this channel: show, rollback or promote."""
     given = {"artifact": channel.artifact, "stage": channel.stage, "remote": channel.remote}
@@ -454,6 +487,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="prefect-dvc", description="The promoted model.")
     actions = parser.add_subparsers(dest="action", required=True)
     shown = actions.add_parser("show", help="list the versions, and mark the one at the stage")
+    shown.add_argument("model", nargs="?", type=Path, help="a copy of a model: say which version it is")
     back = actions.add_parser("rollback", help="assign the previous version again")
     back.add_argument("--to", metavar="VERSION", help="the version to assign (default: the previous one)")
     by_hand = actions.add_parser("promote", help="promote a kept run without comparing it")
@@ -472,8 +506,10 @@ def main() -> None:
     try:
         artifact = options.artifact or read_config(root).registry.artifact
         channel = Channel(artifact, options.stage, options.branch, options.remote)
+        if options.action != "show":
+            refuse_read_only(root)
         if options.action == "show":
-            print(show(root, channel))
+            print(trace(root, channel, options.model) if options.model else show(root, channel))
         elif options.action == "rollback":
             before, after = rollback(root, channel, options.to)
             print(f"{channel.artifact} at {channel.stage}: {before.name} -> {after.name}")

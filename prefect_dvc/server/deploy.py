@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -21,6 +22,10 @@ POOLS = (RUNS_POOL, "gpu")
 CLONE = "PREFECT_DVC_CLONE"  # a worker's own; each flow run reads it from the worker that takes it
 OWN = "prefect.yaml"  # the repository's deployments; without it, those of prefect_dvc/deployments.yaml
 PLACE = f"{{{{ ${CLONE} }}}}"
+
+
+HEARTBEAT_SECONDS = 30  # PREFECT_FLOWS_HEARTBEAT_FREQUENCY of the workers
+WATCH = "Crash runs without a heartbeat"
 
 
 class DeployError(Exception):
@@ -43,6 +48,7 @@ def deploy() -> list[str]:
         ['gpu-stage/gpu-stage', 'pipeline/pipeline', 'retrain/retrain']
     """
     create_pools()
+    watch_heartbeats()
     environment = {name: value for name, value in os.environ.items() if name != CLONE} | {"PREFECT_CLI_PROMPT": "false"}
     command = [sys.executable, "-P", "-m", "prefect", "--no-prompt", "deploy", "--all"]
     if not Path(OWN).exists():
@@ -70,6 +76,30 @@ def create_pools() -> None:
                 continue
             if limit is not None and RUNS in os.environ:
                 client.update_work_pool(pool, WorkPoolUpdate(concurrency_limit=limit))
+
+
+def watch_heartbeats() -> None:
+    """Create an automation that marks a run Crashed after three missing heartbeats: nothing else would."""
+    from prefect.automations import Automation
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.objects import StateType
+    from prefect.events.actions import ChangeFlowRunState
+    from prefect.events.schemas.automations import EventTrigger, Posture
+
+    silence = EventTrigger(
+        after={"prefect.flow-run.heartbeat"},
+        expect={"prefect.flow-run.*"},  # runs end in states of many names: Completed, Promoted, Refused
+        match={"prefect.resource.id": ["prefect.flow-run.*"]},
+        for_each={"prefect.resource.id"},
+        posture=Posture.Proactive,
+        threshold=1,
+        within=timedelta(seconds=3 * HEARTBEAT_SECONDS),
+    )
+    crash = ChangeFlowRunState(state=StateType.CRASHED, message="No heartbeat: its process or its machine is gone.")
+    with get_client(sync_client=True) as client:
+        for before in client.read_automations_by_name(WATCH):  # perhaps of an earlier version
+            client.delete_automation(before.id)
+    Automation(name=WATCH, trigger=silence, actions=[crash]).create()
 
 
 def _checked() -> list[str]:

@@ -15,6 +15,7 @@ import hmac
 import os
 import re
 import sys
+import time
 from base64 import b64encode
 from pathlib import Path
 
@@ -27,6 +28,7 @@ PLACE = "/reports/"
 NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 LOGIN = "login"
 COOKIE = "prefect-dvc-reports"
+KEPT_DAYS, KEPT = 90, 100  # reports that are older, and not among so many newest ones, are removed
 LARGEST = 32 * 2**20  # bytes
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; font-src data:; "
@@ -90,7 +92,15 @@ class Reports:
         partial = path.with_name(f".{path.name}.partial")
         partial.write_bytes(body)
         partial.replace(path)
+        self._forget()
         return page(201, "kept\n")
+
+    def _forget(self) -> None:
+        """Remove reports that are old and not among the newest; a name begins with its time."""
+        oldest = time.time() - KEPT_DAYS * 86_400
+        for file in sorted(self.directory.iterdir())[:-KEPT]:
+            if file.stat().st_mtime < oldest:
+                file.unlink()
 
 
 def send_report(name: str, report: Path) -> str | None:

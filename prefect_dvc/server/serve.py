@@ -7,6 +7,8 @@
     outside   nothing: Prefect's page would report its use to a company; the browser lets it reach only this server
     /enter    reads the key after the `#` of the printed link, and logs the browser in
     /reports  the reports of runs, see server/reports.py
+    /metrics  for a monitoring system, see server/metrics.py
+    history   flow runs and events of more than 90 days are removed by Prefect's own service
 
 Prefect itself checks the key (its basic authentication, here with the user name `prefect-dvc`). Host and Origin are
 checked before it, since Prefect answers every name.
@@ -16,6 +18,7 @@ import argparse
 import os
 import re
 import secrets
+import socket
 import stat
 import sys
 from base64 import b64encode
@@ -28,6 +31,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from prefect_dvc.server.metrics import PLACE as METRICS
+from prefect_dvc.server.metrics import Metrics
 from prefect_dvc.server.reports import LOGIN, PLACE, Reports, page
 
 HOST = "127.0.0.1"
@@ -66,6 +71,20 @@ class KeyFileError(Exception):
     """The file of the key cannot be used; the message has its path, the reason and the remedy."""
 
 
+class PortError(Exception):
+    """The port is in use; the message has it and the remedy."""
+
+
+def refuse_taken(port: int) -> None:
+    """Raise PortError if another program answers at the port."""
+    with socket.socket() as probe:
+        if probe.connect_ex((HOST, port)) == 0:
+            raise PortError(
+                f"{HOST}:{port} is already in use; stop the program there, or take another port: --port {port + 1} "
+                f"(make ui PORT={port + 1})"
+            )
+
+
 def read_key(home: Path) -> str:
     """Read the server's key from `home`, or make it.
 
@@ -83,14 +102,19 @@ def read_key(home: Path) -> str:
         >>> read_key(Path(".prefect"))  # doctest: +SKIP
         'prefect-dvc:Zk9...'
     """
-    home.mkdir(parents=True, exist_ok=True)
-    home.chmod(stat.S_IRWXU)
-    (home / ".gitignore").write_text(
-        "*\n", encoding="utf-8"
-    )  # or the next run would take the key for a file of its own
     path = home / KEY
-    if not path.exists():
-        _make_key(path)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        home.chmod(stat.S_IRWXU)
+        # Or the next run would take the key for a file of its own
+        (home / ".gitignore").write_text("*\n", encoding="utf-8")
+        if not path.exists():
+            _make_key(path)
+    except OSError as error:
+        raise KeyFileError(
+            f"{home.absolute()} cannot be written ({error.strerror}), and the server keeps its key and its database "
+            "there; set PREFECT_HOME to a folder of yours."
+        ) from error
     remedy = f"remove it with `rm -r {path}`, and start the server again, which makes a new key"
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -141,11 +165,12 @@ class Gate:
         app: Prefect's application.
         origins: The server's own origins; messages show the first one: http://127.0.0.1:4200.
         reports: The reports of runs.
+        metrics: The answer to a monitoring system, if there is one.
     """
 
-    def __init__(self, app: ASGIApp, origins: Sequence[str], reports: Reports) -> None:
+    def __init__(self, app: ASGIApp, origins: Sequence[str], reports: Reports, metrics: Metrics | None = None) -> None:
         self.app = app
-        self.reports = reports
+        self.reports, self.metrics = reports, metrics
         self.origins = [origin.lower() for origin in origins]
         self.hosts = [urlsplit(origin).netloc for origin in self.origins]
         sockets = [f"{scheme}://{host}" for host in self.hosts for scheme in ("ws", "wss")]
@@ -169,6 +194,8 @@ class Gate:
             await refuse(scope, receive, send)
         elif scope["type"] == "http" and scope["path"] == "/enter":
             await page(200, PAGE, "text/html", content_security_policy=PAGE_POLICY)(scope, receive, send)
+        elif scope["type"] == "http" and scope["path"] == METRICS and self.metrics is not None:
+            await self.metrics(scope, receive, send)
         elif scope["type"] == "http" and scope["path"].startswith(PLACE):
             await self.reports(scope, receive, send)
         else:
@@ -206,13 +233,15 @@ def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
     }
+    os.environ.setdefault("PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED", "events,flow_runs")
     import uvicorn
     from prefect.server.api.server import create_app  # reads the settings of this process, so not before they are
     from prefect.settings import get_current_settings
 
     server = get_current_settings().server
+    app, key = create_app(final=True), read_key(home)
     uvicorn.run(
-        Gate(create_app(final=True), origins, Reports(home / "reports", read_key(home))),
+        Gate(app, origins, Reports(home / "reports", key), Metrics(app, Path.cwd(), key)),
         host=HOST,
         port=port,
         timeout_keep_alive=server.api.keepalive_timeout,
@@ -243,10 +272,11 @@ def main() -> None:
     options = parser.parse_args()
     home = Path(os.environ.get("PREFECT_HOME") or HOME)
     try:
+        refuse_taken(options.port)
         if options.link:
             print(f"Log in: {link([origin_of(options.port), *options.origin][-1], read_key(home))}", flush=True)
         serve(home, options.port, options.origin)
-    except KeyFileError as error:
+    except (KeyFileError, PortError) as error:
         sys.exit(f"server: {error}")
 
 

@@ -69,20 +69,22 @@ class Registry:
 
     Args:
         artifact: A name below `artifacts` of dvc.yaml.
-        metrics: A JSON file of figures, nested or not: {"accuracy": 0.9}.
-        benchmarks: A JSON file whose `sets` say what was measured on, by name; both versions must have the same.
+        metrics: JSON files of figures, nested or not: {"accuracy": 0.9}.
+        benchmarks: JSON files whose `sets` say what was measured on, by name; both versions must have the same.
+        floors: The least figure of a model that is promoted, also of the first one, by a pattern of the metric's name.
         tolerances: The loss that is allowed, by a pattern of the metric's name.
         gains: The least gain, by a pattern of the metric's name, of which one must be reached.
-        draws: A JSON file with the figure of each bootstrap draw, by metric, of the same items in every version.
+        draws: JSON files with the figure of each bootstrap draw, by metric, of the same items in every version.
         former: Parts of the names of metrics that promoted versions have, and the present ones.
     """
 
     artifact: str = "model"
-    metrics: str = "metrics.json"
-    benchmarks: str | None = None
+    metrics: tuple[str, ...] = ("metrics.json",)
+    benchmarks: tuple[str, ...] = ()
+    floors: Mapping[str, float] = field(default_factory=dict)
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
     gains: Mapping[str, Tolerance] = field(default_factory=dict)
-    draws: str | None = None
+    draws: tuple[str, ...] = ()
     former: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -120,8 +122,9 @@ class Config:
 
 SECTIONS: Mapping[str, type[Any]] = {"params": Params, "paths": Paths, "registry": Registry, "edition": EditionFiles}
 LISTS = ("brought", "returned", "open")
+FILES = ("metrics", "benchmarks", "draws")  # one, or a list
 COMMANDS = ("check", "use")
-PLACES = ("profiles", "sites", "shared", "metrics", "benchmarks", "draws", "counters", "overview", "report")
+PLACES = ("profiles", "sites", "shared", "counters", "overview", "report")
 
 
 def read_config(root: Path) -> Config:
@@ -161,9 +164,12 @@ def _value(place: str, key: str, value: Any) -> Any:
     """Check a value and return it as the dataclasses have it: a command as words, a list as a tuple."""
     if value is None:
         return None
-    if key in ("tolerances", "gains", "limits", "former"):
-        return _each(place, _mapping(f"{FILE}: {place}", value), str if key == "former" else (int, float, str))
-    if key in LISTS:
+    if key in ("tolerances", "gains", "limits", "floors", "former"):
+        kinds: dict[str, Any] = {"former": str, "floors": (int, float)}
+        return _each(place, _mapping(f"{FILE}: {place}", value), kinds.get(key, (int, float, str)))
+    if key in FILES and isinstance(value, str):
+        value = [value]
+    if key in (*LISTS, *FILES):
         if not isinstance(value, list):
             raise SettingsError(f"{FILE}: {place} is {value!r}; write a list, as in [data/external].")
         return tuple(_place(place, each) for each in value)
@@ -177,7 +183,7 @@ def _value(place: str, key: str, value: Any) -> Any:
 def _each(place: str, values: Mapping[str, Any], kind: type | tuple[type, ...]) -> Mapping[str, Any]:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, kind):
-            form = "a text" if kind is str else "a number, or a share as in '5%'"
+            form = {str: "a text", (int, float): "a number"}.get(kind, "a number, or a share as in '5%'")
             raise SettingsError(f"{FILE}: {place} has {value!r} for '{name}'; it must be {form}.")
     return values
 

@@ -269,6 +269,14 @@ def take(repo: Repo, file: str) -> None:
             " Install those of the caller there (requirements.lock), then start the worker again."
         )
     stage = _load(repo, request.stage)
+    if not repo.config["core"].get("remote"):
+        names = list(repo.config["remote"])
+        one = names[0] if names else "NAME"
+        raise HandoffError(
+            f"The worker's clone on {socket.gethostname()} has no default DVC remote (its remotes: "
+            f"{', '.join(names) or 'none'}), where inputs come from and results go to. There: "
+            f"{'' if names else f'dvc remote add --local {one} ADDRESS, then '}dvc remote default --local {one}"
+        )
     dvc_private.run_cache_remote(repo)  # there is a remote, so the result can be given back
     if targets := _inputs(repo, stage):
         repo.pull(targets=targets)

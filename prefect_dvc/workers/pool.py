@@ -20,7 +20,7 @@ from prefect.client.schemas.objects import FlowRun, State, StateType, WorkerStat
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound, PrefectException
 from prefect.settings import PREFECT_API_URL
-from prefect.states import Cancelling, Crashed
+from prefect.states import Cancelled, Cancelling, Crashed
 from prefect.types import DateTime
 
 from prefect_dvc.execution.commands import Log
@@ -61,6 +61,10 @@ class Limits:
 
 
 LIMITS = Limits()
+
+
+class GoneError(HandoffError):
+    """The worker went offline before it had begun, and another one has what the stage needs."""
 
 
 class LostError(HandoffError):
@@ -137,9 +141,19 @@ def run_request(protocol: int, request: dict[str, Any], log: Log, stopped: Calla
 
     Raises StageError if the stage's command failed, LostError if the worker fell silent, HandoffError otherwise.
     """
+    while True:
+        try:
+            return _run_once(protocol, request, log, stopped)
+        except GoneError as gone:
+            log(f"{gone} Another worker takes it.")
+
+
+def _run_once(protocol: int, request: dict[str, Any], log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
+    """Do the same once; raises GoneError, too."""
     try:
         with get_client(sync_client=True) as client:
             queue = _choose(client, request["resources"])
+            log(f"{request['stage']} goes to the worker {queue}.")
             run = run_deployment(
                 DEPLOYMENT,
                 parameters={"protocol": protocol, "request": request},
@@ -148,7 +162,7 @@ def run_request(protocol: int, request: dict[str, Any], log: Log, stopped: Calla
                 timeout=0,
             )
             assert isinstance(run, FlowRun)  # it would be a coroutine in an async caller
-            errand = Errand(client, run.id, log, LIMITS, queue)
+            errand = Errand(client, run.id, log, LIMITS, queue, request["resources"])
             state = errand.wait(stopped)
     except (httpx.HTTPError, PrefectException) as error:
         raise HandoffError(f"Stage '{request['stage']}' was not handed off: {type(error).__name__}: {error}") from error
@@ -170,6 +184,7 @@ class Errand:
     log: Log
     limits: Limits
     queue: str  # of the worker
+    wanted: Resources = field(default_factory=dict)  # what the stage needs
     lost: bool = False  # whether it was silent for too long
     _told: set[UUID] = field(default_factory=set)
     _last: DateTime | None = None
@@ -214,7 +229,12 @@ class Errand:
     def _sign(self, run: FlowRun) -> object:
         """Return a value that changes as long as the run is alive: of its worker, or of the run's own process."""
         if run.state is None or run.state.is_scheduled():
-            return [place.heartbeat for place in _places(self.client) if place.queue == self.queue]
+            places = _places(self.client)
+            signs = [place.heartbeat for place in places if place.queue == self.queue]
+            if not signs and any(place.capacity and not place.capacity.lacks(self.wanted) for place in places):
+                self.client.set_flow_run_state(self.id, Cancelled(message="Its worker went offline."))
+                raise GoneError(f"The worker {self.queue} went offline before it had begun.")
+            return signs
         return run.state.type, run.labels.get(BEAT)
 
     def _tell(self) -> None:

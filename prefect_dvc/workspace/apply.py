@@ -28,7 +28,7 @@ from dvc_objects.fs.generic import transfer
 from prefect_dvc.workspace.contents import MD5, Content, cached, contents
 from prefect_dvc.workspace.directory import REFS, RUNS, locked
 from prefect_dvc.workspace.git import END, WorkspaceError, changed, git, has_content, paths
-from prefect_dvc.workspace.inputs import copy
+from prefect_dvc.workspace.inputs import add_unseen, copy
 from prefect_dvc.workspace.snapshot import commit_of_run, dvc_at_rest, snapshot
 
 SHOWN = 10  # files that an error names
@@ -184,6 +184,7 @@ class _Change:
     write: list[str] = field(default_factory=list)
     remove: list[str] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)  # hashes of the files that are there now, and would go
+    made: Path | None = None  # the directory in that of the run, which has more than DVC sees; None if it is gone
 
 
 def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
@@ -202,7 +203,8 @@ def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
     remove = additional if output.now != output.was or another_kind else []  # or they may stay beside the others
     edited = output.cached or now.total != output.was
     replaced = {name: oid for name, oid in now.files.items() if edited and (name in write or name in remove)}
-    return _Change(place, output, target, source, write, remove, replaced)
+    made = directory / path if (directory / path).is_dir() and "" not in target.files else None
+    return _Change(place, output, target, source, write, remove, replaced, made)
 
 
 def _refuse_lost(name: str, changes: Iterable[_Change]) -> None:
@@ -267,6 +269,8 @@ def _make(repo: Repo, change: _Change) -> None:
         repo.state.save(str(file), localfs, HashInfo(MD5, change.target.files[name]))
     if change.output.executable:
         change.path.chmod(change.path.stat().st_mode | 0o111)
+    if change.made is not None:
+        add_unseen(change.made, change.target.files, change.made, change.path)
 
 
 def main() -> None:

@@ -27,6 +27,7 @@ from prefect_dvc.workspace.git import END, WorkspaceError, git
 from prefect_dvc.workspace.inputs import bring_parameter_files, bring_repositories
 
 RUNS = Path(".dvc/tmp/runs")
+KEYS = Path(".dvc/tmp/keys")  # a lock for each piece of work that a run does
 REFS = "refs/tags/prefect-dvc/runs"  # tags, since `dvc gc` keeps only the objects of branches
 KEPT_DAYS = 7.0
 
@@ -120,6 +121,9 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
             lock.unlink()
             removed.append(directory.name)
     git(root, "worktree", "prune")
+    for lock in (root / KEYS).glob("*.lock"):
+        if time.time() - lock.stat().st_mtime > days * 86_400:
+            lock.unlink(missing_ok=True)
     return removed
 
 

@@ -43,7 +43,12 @@ def _remedy(root: Path, message: str) -> str:
             f"\n{root} is not the top of a git repository. Call the flows at the top, where `dvc init` was called: a "
             "DVC repository in a part of a git repository is not supported."
         )
-    return "\nIt has no commit yet: commit dvc.yaml and .dvc first." if "Needed a single revision" in message else ""
+    if "Needed a single revision" not in message:
+        return ""
+    head = subprocess.run(
+        ["git", "rev-parse", "--verify", "--quiet", "HEAD"], cwd=root, capture_output=True, check=False
+    )
+    return "\nIt has no commit yet: commit dvc.yaml and .dvc first." if head.returncode else ""
 
 
 def paths(output: str) -> list[str]:

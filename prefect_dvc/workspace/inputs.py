@@ -223,19 +223,28 @@ def _bring_converted(root: Path, top: Path) -> None:
 
 
 def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -> None:
-    """Replace the data of .dvc files, and of frozen stages, by that of the workspace."""
+    """Replace the data of .dvc files, and of frozen stages, by that of the workspace.
+
+    What a command has made comes from DVC's cache; of a directory that is still as it made it, the workspace has more.
+    """
     root = Path(workspace.root_dir)
     for node in stages:
         for out in _files(node.outs):
             path = _relative(out, top)
-            if path is None or _is_made(node, out) or not out.use_cache or not (root / path).exists():
+            if path is None or not out.use_cache or not (root / path).exists():
+                continue
+            if _is_made(node, out) and not ((root / path).is_dir() and (top / path).is_dir()):
                 continue
             before, now = recorded(out), contents(workspace, root / path, out.hash_name)
-            if before.total != now.total or not (top / path).exists():  # otherwise DVC has brought it
-                _replace(before.files, now.files, root, path, top)
-            _add_unseen(now.files, root, path, top)
-            if before.total != now.total:
-                log(f"{path} is not as {node.addressing} says: the run reads that of the workspace.")
+            same = before.total == now.total
+            if not _is_made(node, out):
+                if not same or not (top / path).exists():  # otherwise DVC has brought it
+                    _replace(before.files, now.files, root, path, top)
+                if not same:
+                    log(f"{path} is not as {node.addressing} says: the run reads that of the workspace.")
+            elif not same:
+                continue
+            add_unseen(root, now.files, root / path, top / path)
 
 
 def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path: str, top: Path) -> None:
@@ -252,17 +261,28 @@ def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path
         target.mkdir(parents=True, exist_ok=True)
 
 
-def _add_unseen(files: Iterable[str], root: Path, path: str, top: Path) -> None:
-    """Copy what DVC does not see in its data: links to directories, and that a file in a directory is executable."""
-    for folder, names, _ in os.walk(root / path):
+def add_unseen(root: Path, files: Iterable[str], source: Path, target: Path) -> None:
+    """Give data what DVC does not see in it: links to directories, empty ones, and that a file is executable.
+
+    A file in the place of a link stays, and a directory with files. `files` are those that DVC sees, "" for a path
+    that is a file itself.
+    """
+    for folder, names, there in os.walk(source):
+        place = target / Path(folder).relative_to(source)
+        if not names and not there and not os.path.lexists(place):
+            place.mkdir(parents=True)
         for name in names:
-            link = Path(folder) / name
-            if link.is_symlink():
-                copy(root, link, top / link.relative_to(root))
+            link, taken = Path(folder) / name, place / name
+            if link.is_symlink() and (taken.is_symlink() or not _has_files(taken)):
+                copy(root, link, taken)
     for name in files:
-        source, target = (root / path / name, top / path / name) if name else (root / path, top / path)
-        if os.access(source, os.X_OK) and not os.access(target, os.X_OK):
-            copy(root, source, target)
+        given, got = (source / name, target / name) if name else (source, target)
+        if os.access(given, os.X_OK) and not os.access(got, os.X_OK):
+            copy(root, given, got)
+
+
+def _has_files(place: Path) -> bool:
+    return place.is_file() or any(each.is_file() or each.is_symlink() for each in place.rglob("*"))
 
 
 def _make_places(stages: Sequence[Any], wanted: Iterable[str], root: Path, top: Path) -> None:
@@ -273,7 +293,7 @@ def _make_places(stages: Sequence[Any], wanted: Iterable[str], root: Path, top: 
     for node in stages:
         place = Path(node.wdir)
         made = place.is_dir() and _inside(place, top) and not (root / place.relative_to(top)).exists()
-        if made and not any(each.is_file() or each.is_symlink() for each in place.rglob("*")):
+        if made and not _has_files(place):
             shutil.rmtree(place)
     places = {Path(node.wdir) for node in stages} | {
         Path(entry.fs_path) for node in stages for entry in _files(node.deps)

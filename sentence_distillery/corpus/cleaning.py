@@ -8,7 +8,7 @@ Counters count sentences. A dropped document counts all its sentences under the 
 and is one row, at position -1, of dropped.parquet. Only the body of an article is read: headlines are not sentences.
 
 Some documents can be held out (`decisions.draw_held_out`): their sentences go to held_out.parquet, and no model is
-trained on them.
+trained on them. A fixed pool of such texts (held_out.py) takes the place of the draw.
 
     options = Clean(language="en", minimum_tokens=4, maximum_tokens=100, near_duplicate_threshold=0.8,
                     line_repeats=10, shard_documents=1000)
@@ -32,8 +32,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sentence_distillery.corpus.articles import Articles, Origins
-from sentence_distillery.corpus.decisions import DOCUMENT_REASONS, SENTENCE_REASONS, Decisions, decide, joined
+from sentence_distillery.corpus.decisions import DOCUMENT_REASONS, SENTENCE_REASONS, Decisions, Pool, decide, joined
 from sentence_distillery.corpus.documents import FOUND, Documents, Findings, Sentences, examine
+from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.language import shared_model
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.overview import Overview, Written
@@ -67,6 +68,7 @@ def clean(
     where: Shards = HERE,
     counters: Counters | None = None,
     held_out: HeldOut | None = None,
+    pool: pa.Table | None = None,
 ) -> dict[str, Any]:
     """Clean articles and write `part-*.parquet`, `dropped.parquet` and `held_out.parquet` to a directory.
 
@@ -81,6 +83,7 @@ def clean(
         where: On how many processes, or on which Dask cluster, articles are examined; the outputs are the same.
         counters: Counts sentences that are kept, and those that are dropped, by reason.
         held_out: How much is kept out of the training text; None writes an empty `held_out.parquet`.
+        pool: The texts of a fixed pool, HELD_OUT; they go to `held_out.parquet`, whatever `held_out` says.
 
     Returns:
         The corpus at a glance, as JSON can hold it: documents, sentences and words by source and by time, the growth
@@ -96,9 +99,10 @@ def clean(
         spool = Spool(directory / "spool", options.shard_documents)
         origins = _examine(given, spool, options, where)
         threads = processes_here(where)
-        decisions = decide(*spool.take(), origins.sources, evaluated, options, threads, held_out)
+        fixed = None if pool is None else _pool(pool, options.language)
+        decisions = decide(*spool.take(), origins.sources, evaluated, options, threads, held_out, fixed)
         counters = Counters("sentences") if counters is None else counters
-        count(decisions, spool.removed, counters)
+        count(decisions, spool.removed, counters, pool)
         if counters.kept < ENOUGH:
             log.warning(FEW, f"{counters.kept:,}", f"{len(given):,}", f"{ENOUGH:,}")
         overview = Overview(origins, decisions, spool.parts)
@@ -111,8 +115,19 @@ def clean(
                 dropped_file.write_table(written.dropped)
                 held_out_file.write_table(written.held_out)
                 overview.add(written)
+            held_out_file.write_table(HELD_OUT.empty_table() if pool is None else pool)
         spool.directory.rmdir()
         return overview.summary()
+
+
+def _pool(table: pa.Table, language: str) -> Pool:
+    """Examine the texts of a pool as if they were articles, each document's sentences in one line."""
+    by_document: dict[int, list[str]] = {}
+    for document, text in zip(table["document"].to_pylist(), table["text"].to_pylist(), strict=True):
+        by_document.setdefault(document, []).append(text)
+    texts = [" ".join(each) for each in by_document.values()]
+    found = examine((0, texts), language, minimum_tokens=1, maximum_tokens=np.iinfo(np.int32).max)
+    return Pool(found.documents, np.unique(fingerprints(table["text"].to_pylist())))
 
 
 def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) -> Origins:
@@ -241,7 +256,7 @@ def in_threads(function: Callable[[Item], Result], items: Iterable[Item], thread
             yield waiting.popleft().result()
 
 
-def count(decisions: Decisions, removed: Counter[str], counters: Counters) -> None:
+def count(decisions: Decisions, removed: Counter[str], counters: Counters, pool: pa.Table | None = None) -> None:
     """Count kept and dropped sentences; raises InputError if none is kept."""
     kept, dropped, documents = decisions.counts()
     counters.keep(kept)
@@ -249,7 +264,9 @@ def count(decisions: Decisions, removed: Counter[str], counters: Counters) -> No
     details = {f"removed: {name}": found for name, found in removed.items()}
     for reason, found in documents.items():
         details[f"documents dropped: {reason}" if reason else "documents kept"] = found
-    if decisions.held_out.any():
+    if pool is not None:
+        details |= {"documents held out": len(pool["document"].unique()), "held out": len(pool), "fixed pool": 1}
+    elif decisions.held_out.any():
         details |= {"documents held out": int(decisions.held_out.sum()), "held out": decisions.held_out_sentences}
     counters.details.update(sorted(details.items()))
     if not kept:

@@ -47,6 +47,7 @@ RULES = (
     Rule("document", "empty", "no sentence is left of it"),
     Rule("document", "duplicate", "an earlier document has the same words in the same order"),
     Rule("document", "language", "it is in another language than `language`"),
+    Rule("document", "held out", "it equals a text of the pool of held-out texts, or nearly repeats one"),
     Rule("document", "near-duplicate", "it shares `near_duplicate_threshold` of its word 3-grams with an earlier one"),
     *(Rule("sentence", f"boilerplate: {name}", what) for name, what in BOILERPLATE.items()),
     Rule("sentence", "symbols", "fewer than half of its characters are letters"),
@@ -54,6 +55,7 @@ RULES = (
     Rule("sentence", "long", "it has more words than `maximum_tokens`"),
     Rule("sentence", "boilerplate: repeated line", "its line occurs in `line_repeats` documents of the source"),
     Rule("sentence", "in an evaluation set", "evaluation scores on a text with the same letters and digits"),
+    Rule("sentence", "held out", "a text of the pool of held-out texts has the same letters and digits"),
     Rule("sentence", "limit", "it is beyond the first 1,048,576 sentences of its document"),
     Rule("sentence", "duplicate", "an earlier sentence has the same letters and digits"),
 )
@@ -64,6 +66,14 @@ POSITIONS = 2**20
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 Parts = TypeVar("Parts", Sentences, Documents)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A fixed pool of held-out texts (held_out.py): what `examine` finds of its documents and sentences."""
+
+    documents: Documents
+    sentences: NDArray[np.uint64]  # sorted identities
 
 
 @dataclass(frozen=True)
@@ -139,6 +149,7 @@ def decide(
     clean: Clean,
     threads: int = 1,
     held_out: HeldOut | None = None,
+    pool: Pool | None = None,
 ) -> Decisions:
     """Decide which documents and sentences are dropped, and why.
 
@@ -150,12 +161,13 @@ def decide(
         clean: Thresholds.
         threads: How many threads compare near duplicates.
         held_out: How many of the kept sentences are kept out of the training text; None for none.
+        pool: The fixed pool, which nothing that is kept repeats; then no more is held out.
     """
-    reasons, originals = _document_reasons(documents, clean.near_duplicate_threshold, threads)
+    reasons, originals = _document_reasons(documents, clean.near_duplicate_threshold, threads, pool)
     starts = np.concatenate([[0], np.cumsum(documents.sentences)])
-    kept = _sentence_reasons(documents, sentences, reasons == 0, sources, evaluated, clean)
+    kept = _sentence_reasons(documents, sentences, reasons == 0, sources, evaluated, clean, pool)
     apart = np.zeros(len(reasons), bool)
-    if held_out is not None:
+    if held_out is not None and pool is None:
         sums = np.concatenate([[0], np.cumsum(kept == 0)])
         apart = draw_held_out(
             np.where(reasons == 0, sums[starts[1:]] - sums[starts[:-1]], 0), documents.identity, held_out
@@ -164,18 +176,22 @@ def decide(
 
 
 def _document_reasons(
-    documents: Documents, threshold: float, threads: int
+    documents: Documents, threshold: float, threads: int, pool: Pool | None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     reasons = np.zeros(len(documents.sentences), np.uint8)
+    if pool is not None:
+        reasons[among(documents.identity, np.unique(pool.documents.identity))] = DOCUMENT_REASONS.index("held out")
     reasons[~documents.in_language] = DOCUMENT_REASONS.index("language")
     reasons[repeats(documents.identity)] = DOCUMENT_REASONS.index("duplicate")
     reasons[documents.sentences == 0] = DOCUMENT_REASONS.index("empty")
     originals = np.full(len(reasons), -1, np.int64)
     if threshold < 1.0:  # 1.0 would mean equal documents, which are found without it
-        left = np.flatnonzero(reasons == 0)
-        earlier = near_duplicates(documents.signature[left], threshold, threads)
-        originals[left] = np.where(earlier >= 0, left[earlier], -1)
-        reasons[left[earlier >= 0]] = DOCUMENT_REASONS.index("near-duplicate")
+        left, first = np.flatnonzero(reasons == 0), 0 if pool is None else len(pool.documents.signature)
+        before = [] if pool is None else [pool.documents.signature]
+        earlier = near_duplicates(np.concatenate([*before, documents.signature[left]]), threshold, threads)[first:]
+        originals[left] = np.where(earlier >= first, left[np.maximum(earlier - first, 0)], -1) if len(left) else -1
+        reasons[left[earlier >= 0]] = DOCUMENT_REASONS.index("held out")
+        reasons[left[earlier >= first]] = DOCUMENT_REASONS.index("near-duplicate")
     return reasons, originals
 
 
@@ -186,6 +202,7 @@ def _sentence_reasons(
     sources: NDArray[np.int32],
     evaluated: NDArray[np.uint64],
     clean: Clean,
+    pool: Pool | None,
 ) -> NDArray[np.uint8]:
     counts = documents.sentences
     in_kept = np.repeat(kept_documents, counts)
@@ -193,6 +210,7 @@ def _sentence_reasons(
     tests = {
         "boilerplate: repeated line": _frequent(lines, sentences.opens & in_kept, clean.line_repeats),
         "in an evaluation set": among(sentences.identity, np.unique(evaluated)),
+        "held out": among(sentences.identity, np.empty(0, np.uint64) if pool is None else pool.sentences),
         "limit": _beyond(counts),
     }
     reasons = sentences.fault.copy()

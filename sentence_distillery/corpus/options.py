@@ -23,6 +23,11 @@ class HeldOut(Section):
     )
     maximum_sentences: Count = Field(title="maximum number of held-out sentences")
     seed: Seed
+    pool: str = Field(
+        default="",
+        title="file of held-out texts that stay the same as the text grows, drawn once; one without texts: "
+        "each edition draws its own",
+    )
 
 
 class Clean(Section):

@@ -127,7 +127,10 @@ def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> lis
     given = Path(entry.path)
     # Lexically, because the input may be a link to a file elsewhere, which a watcher of `root` follows.
     if root is not None and not Path(os.path.normpath(Path.cwd() / given)).is_relative_to(Path.cwd() / root):
-        raise InputError(f"crawl.inputs: {given} is not below {root}, and DVC notices changes only there; move it.")
+        raise InputError(
+            f"crawl.inputs: {given} is not below {root} (crawl.folder), and DVC notices changes only there; move "
+            "it, or correct crawl.folder."
+        )
     if not given.exists():
         raise InputError(f"crawl.inputs: {given} does not exist; create it, or remove it from crawl.inputs.")
     if root is not None:

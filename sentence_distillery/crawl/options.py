@@ -25,7 +25,7 @@ Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
 
 
 class CrawlInput(Section):
-    path: str = Field(title="file or directory below data/external")
+    path: str = Field(title="file or directory below `folder`")
     format: Literal["text", "markdown", "lines", "conllu", "jsonl", "csv", "tsv", "parquet", "feather"] | None = Field(
         title="text, markdown: one article per file; lines: one per line, with tab-separated fields named 1, 2 ...; "
         "conllu: one per sentence; jsonl: also an array of objects; null: chosen by the suffix"
@@ -39,6 +39,9 @@ class Crawl(Section):
         title="package: the Lee news corpus inside gensim; files: `inputs`; web: the sites of section `web`"
     )
     inputs: list[CrawlInput]
+    folder: str = Field(
+        min_length=1, title="folder or file that has all inputs: a change in it, and only there, collects again"
+    )
 
 
 class Site(Section):

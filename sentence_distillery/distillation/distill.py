@@ -460,9 +460,8 @@ def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
 def _labelled(
     teachers: list[GivenTeacher], settings: SoftLabels, directory: Path, own: Sequence[str]
 ) -> LabelledCorpus:
-    """Write the soft labels of the sentences in `directory`; shards that an interrupted call made are kept there."""
-    sentences, soft_labels, shards = (directory / name for name in ("sentences", "soft_labels", "shards"))
-    shards.mkdir(exist_ok=True)
+    """Write the soft labels of the sentences in `directory`; vectors that an earlier call made are kept there."""
+    sentences, soft_labels, kept = (directory / name for name in ("sentences", "soft_labels", "kept"))
     with atomic_directory(soft_labels) as partial:
-        label(teachers, settings, HERE, LabelDirectories(sentences, partial, shards), Counters("sentences"), own)
+        label(teachers, settings, HERE, LabelDirectories(sentences, partial, kept), Counters("sentences"), own)
     return LabelledCorpus(sentences, soft_labels)

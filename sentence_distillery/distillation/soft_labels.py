@@ -2,21 +2,18 @@
 
 If there are several teachers, their embeddings are concatenated.
 
-Embeddings are kept between runs as shards, one for each part of the corpus, under the hash of the teacher's files and
-the texts. An interrupted run resumes after its last complete shard, and for a larger corpus only new parts are
-embedded. A finished run removes the shards that it did not use.
+Embeddings are kept between runs by text (label_store.py): of a corpus that has grown, only what is new is embedded. An
+interrupted run resumes after its last file of 2,000 texts.
 
 A teacher that is a file of vectors may lack some texts. Their soft labels are zero: no student is trained on such a
 sentence, and the vector of such a word is estimated from the sentences (distillation/start.py).
 """
 
-import hashlib
 import itertools
 import logging
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from sentence_distillery.distillation.label_store import AT_ONCE, LabelStore, forget_old
 from sentence_distillery.distillation.options import SoftLabels
 from sentence_distillery.distillation.passages import READ, passages
 from sentence_distillery.encoder.tokenizer import (
@@ -50,7 +48,6 @@ from sentence_distillery.io.artifacts import InputError, read_table, table_parts
 from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
-from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import track
@@ -64,9 +61,9 @@ HELD_OUT = "held_out.parquet"  # of a corpus as of its labels; corpus.schema has
 ABSENT = 0.1  # share of the sentences that may have no vector
 NAMED = 3  # of them in a message
 SHOWN = 60  # characters of one
-CHUNK = 2_000  # sentences to embed, or join, at a time; batches of similar length are made within
+CHUNK = 2_000  # texts to join at a time
 
-Source = Callable[[], list[str]]  # reads the texts of one shard
+Source = Callable[[], list[str]]  # reads some texts
 
 log = logging.getLogger(__name__)
 
@@ -88,10 +85,6 @@ def passage_schema(dimension: int) -> pa.Schema:
     return pa.schema([("text", pa.string()), ("embedding", pa.list_(pa.float16(), dimension))])
 
 
-def shard_schema(dimension: int) -> pa.Schema:
-    return pa.schema([("embedding", pa.list_(pa.float16(), dimension))])
-
-
 def embedding_column(vectors: NDArray[np.floating]) -> pa.FixedSizeListArray:
     """Turn (rows, dimension) numbers into a column of float16 lists."""
     return pa.FixedSizeListArray.from_arrays(vectors.astype(np.float16).ravel(), vectors.shape[1])
@@ -106,74 +99,22 @@ def embedding_array(column: pa.ChunkedArray) -> NDArray[np.float16]:
 
 @dataclass(frozen=True)
 class LabelDirectories:
-    """The directories of the corpus, of its soft labels, and of the shards that are kept between runs."""
+    """The directories of the corpus, of its soft labels, and of the embeddings that are kept between runs."""
 
     sentences: Path
     soft_labels: Path
-    shards: Path
+    kept: Path
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """The shards of one teacher, those kept and those made in this run."""
-
-    encoder: TextEncoder
-    precision: Precision
-    directory: Path
-    used: set[Path] = field(default_factory=set)
-
-    def _shard(self, texts: list[str]) -> Path:
-        """Return the file of the texts; its name depends on everything that changes an embedding."""
-        how = "mean" if self.precision == "float32" else f"mean {self.precision}"
-        digest = hashlib.sha256(f"{self.encoder.fingerprint} {how} {self.encoder.maximum_length}".encode())
-        for text in texts:
-            digest.update(text.encode() + b"\0")
-        return self.directory / f"{digest.hexdigest()}.parquet"
-
-    def has(self, texts: list[str]) -> bool:
-        """Tell whether the shard of `texts` exists and is complete, or was requested; from now on it counts as used."""
-        shard = self._shard(texts)
-        if shard in self.used:
-            return True
-        self.used.add(shard)
-        with suppress(InputError):  # does not exist yet, or is damaged
-            read_table(shard, shard_schema(self.encoder.dimension))
-            return True
-        return False
-
-    def chunks(self, texts: list[str]) -> list[tuple[Path, list[str]]]:
-        """Cut the texts of a shard into pieces, each with the file of the shard."""
-        shard = self._shard(texts)
-        return [(shard, texts[start : start + CHUNK]) for start in range(0, len(texts) or 1, CHUNK)]
-
-    def fill(self, chunks: Iterable[tuple[Path, NDArray[np.float16]]]) -> None:
-        """Write each shard as soon as its last chunk arrives."""
-        for shard, group in itertools.groupby(chunks, lambda chunk: chunk[0]):
-            column = embedding_column(np.concatenate([vectors for _, vectors in group]))
-            write_table(shard, pa.Table.from_arrays([column], schema=shard_schema(self.encoder.dimension)))
-
-    def embeddings(self, texts: list[str]) -> pa.ChunkedArray:
-        """Read one float16 list for each text from its shard."""
-        return read_table(self._shard(texts), shard_schema(self.encoder.dimension))["embedding"]
-
-
-def forget_unused(shelves: list[Shelf], directory: Path) -> None:
-    """Remove the shards that this run did not need, and the partial files of a killed run."""
-    used = set().union(*(shelf.used for shelf in shelves))
-    for file in directory.iterdir():
-        if file not in used:
-            file.unlink()
-
-
-def joined(shelves: list[Shelf], texts: list[str]) -> pa.ChunkedArray:
+def joined(stores: list[LabelStore], texts: list[str]) -> pa.ChunkedArray:
     """Read the soft label of each text: its embedding, or those of several teachers, concatenated, at unit length each.
 
     Each is divided by the root of their number, so that a cosine is the mean of the teachers' cosines. The soft label
     of a text for which one of them has no vector is zero.
     """
-    if len(shelves) == 1:
-        return shelves[0].embeddings(texts)
-    arrays = [embedding_array(shelf.embeddings(texts)) for shelf in shelves]
+    if len(stores) == 1:
+        return pa.chunked_array([embedding_column(stores[0].vectors(texts))])
+    arrays = [store.vectors(texts) for store in stores]
     columns = []
     for start in range(0, len(texts) or 1, CHUNK):
         parts = [unit_rows(array[start : start + CHUNK].astype(np.float32)) for array in arrays]
@@ -182,9 +123,9 @@ def joined(shelves: list[Shelf], texts: list[str]) -> pa.ChunkedArray:
     return pa.chunked_array(columns)
 
 
-def dimension(shelves: list[Shelf]) -> int:
+def dimension(stores: list[LabelStore]) -> int:
     """Return the dimension of a soft label."""
-    return sum(shelf.encoder.dimension for shelf in shelves)
+    return sum(store.encoder.dimension for store in stores)
 
 
 def part_texts(part: Path) -> list[str]:
@@ -192,12 +133,12 @@ def part_texts(part: Path) -> list[str]:
     return list(read_table(part, READ)["text"].to_pylist())
 
 
-def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
-    """Read the soft labels of one part of the corpus from the shards."""
+def sentence_labels(stores: list[LabelStore], part: Path) -> pa.Table:
+    """Read the soft labels of one part of the corpus from the stores."""
     table = read_table(part, READ)
     ids = sentence_ids(table["document"], table["position"])
-    embeddings = joined(shelves, table["text"].to_pylist())
-    return pa.Table.from_arrays([ids, embeddings], schema=soft_label_schema(dimension(shelves)))
+    embeddings = joined(stores, table["text"].to_pylist())
+    return pa.Table.from_arrays([ids, embeddings], schema=soft_label_schema(dimension(stores)))
 
 
 @dataclass(frozen=True)
@@ -260,10 +201,10 @@ def additional_words(known: Container[str], count: int) -> list[str]:
     return words
 
 
-def word_labels(shelves: list[Shelf], words: dict[str, int]) -> pa.Table:
-    embeddings = joined(shelves, [bare(word) for word in words])
+def word_labels(stores: list[LabelStore], words: dict[str, int]) -> pa.Table:
+    embeddings = joined(stores, [bare(word) for word in words])
     columns = [pa.array(words.keys()), pa.array(words.values()), embeddings]
-    return pa.Table.from_arrays(columns, schema=word_schema(dimension(shelves)))
+    return pa.Table.from_arrays(columns, schema=word_schema(dimension(stores)))
 
 
 def card(teacher: GivenTeacher, encoder: TextEncoder) -> dict[str, object]:
@@ -320,20 +261,18 @@ def refuse_absent(encoder: TextEncoder, sources: Sequence[Source], words: Iterab
         )
 
 
-def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where: Shards) -> int:
-    """Make the missing shards; return the number of existing ones."""
-    missing: list[Source] = []
-    work: list[float] = []  # of each chunk, in word pieces
-    for source in sources:
-        texts = source()
-        if not shelf.has(texts):
-            missing.append(source)
-            work += [pieces(len(chunk), sum(sizes(chunk))) for _, chunk in shelf.chunks(texts)]
-    chunks = (chunk for source in missing for chunk in shelf.chunks(source()))
+def embed_missing(store: LabelStore, sources: list[Source], embedder: Embedder, where: Shards) -> tuple[int, int]:
+    """Embed the texts that have no vector yet, the longest first; return how many had one, and how many had none."""
+    missing, taken = store.missing(source() for source in sources)
+    log.info("%s texts are labelled already, %s are new", f"{taken:,}", f"{len(missing):,}")
+    ordered = sorted(missing, key=lambda text: (-len(text), text))
+    chunks = [ordered[start : start + AT_ONCE] for start in range(0, len(ordered), AT_ONCE)]
+    work = [pieces(len(chunk), sum(sizes(chunk))) for chunk in chunks]
     # One process here, without regard to shards.processes: the encoder's parallel batches use all cores.
     with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
-        shelf.fill(track(refined(embedded, work), len(work), "soft labels"))
-    return len(sources) - len(missing)
+        for chunk, vectors in zip(chunks, track(refined(embedded, work), len(work), "soft labels"), strict=True):
+            store.add(chunk, vectors)
+    return taken, len(missing)
 
 
 def label(
@@ -369,40 +308,41 @@ def label(
     words = counted.vocabulary(tokenizer, settings, own)
     joint = passages(parts, settings.passages)
     log.info("%s", expectation(teachers, [*counted.sizes, *sizes(joint)], sizes(map(bare, words))))
-    shelves = [Shelf(load_teacher(teacher), settings.precision, directories.shards) for teacher in teachers]
-    loaded = tokenizer_of(shelves[0].encoder)
+    stores = [LabelStore(load_teacher(teacher), settings.precision, directories.kept) for teacher in teachers]
+    loaded = tokenizer_of(stores[0].encoder)
     if loaded and (tokenizer is None or loaded.get_vocab() != tokenizer.get_vocab()):
         words = counted.vocabulary(loaded, settings, own)
     held_out = [path for path in (directories.sentences / HELD_OUT,) if is_there(path) and part_texts(path)]
     sources: list[Source] = [partial(part_texts, part) for part in (*parts, *held_out)]
     groups = [joint[start : start + CHUNK] for start in range(0, len(joint), CHUNK)]
     sources += [partial(list, group) for group in groups]
-    for shelf in shelves:
-        refuse_absent(shelf.encoder, sources, map(bare, words))
+    for store in stores:
+        refuse_absent(store.encoder, sources, map(bare, words))
     sources.append(lambda: [bare(word) for word in words])
-    kept = 0
-    for teacher, shelf in zip(teachers, shelves, strict=True):
-        fingerprint = shelf.encoder.fingerprint
-        embedder = Embedder(shelf.encoder, teacher, fingerprint, settings.batch_tokens, settings.precision)
-        kept += embed_missing(shelf, sources, embedder, where)
-    counters.costs["shards kept"] = kept
+    taken, made = 0, 0
+    for teacher, store in zip(teachers, stores, strict=True):
+        fingerprint = store.encoder.fingerprint
+        embedder = Embedder(store.encoder, teacher, fingerprint, settings.batch_tokens, settings.precision)
+        old, new = embed_missing(store, sources, embedder, where)
+        taken, made = taken + old, made + new
+    counters.costs |= {"labels made": made, "labels kept": taken}
     counters.details["words"] = len(words)
     for part in parts:
-        labels = sentence_labels(shelves, part)
+        labels = sentence_labels(stores, part)
         known = int(embedding_array(labels["embedding"]).any(axis=1).sum())
         counters.keep(known)
         if known < len(labels):  # only a file of vectors lacks some
             counters.drop("no vector", len(labels) - known)
         write_table(directories.soft_labels / part.name, labels)
     for path in held_out:
-        write_table(directories.soft_labels / path.name, sentence_labels(shelves, path))
+        write_table(directories.soft_labels / path.name, sentence_labels(stores, path))
     if joint:
-        columns = [pa.array(joint), pa.chunked_array([c for group in groups for c in joined(shelves, group).chunks])]
-        schema = passage_schema(dimension(shelves))
+        columns = [pa.array(joint), pa.chunked_array([c for group in groups for c in joined(stores, group).chunks])]
+        schema = passage_schema(dimension(stores))
         write_table(directories.soft_labels / PASSAGES, pa.Table.from_arrays(columns, schema=schema))
         counters.details["passages"] = len(joint)
-    write_table(directories.soft_labels / WORDS, word_labels(shelves, words))
-    first, *additional = [card(teacher, shelf.encoder) for teacher, shelf in zip(teachers, shelves, strict=True)]
-    about = first | {"dimension": dimension(shelves), "additional": additional}
+    write_table(directories.soft_labels / WORDS, word_labels(stores, words))
+    first, *additional = [card(teacher, store.encoder) for teacher, store in zip(teachers, stores, strict=True)]
+    about = first | {"dimension": dimension(stores), "additional": additional}
     write_json(directories.soft_labels / TEACHER, about)
-    forget_unused(shelves, directories.shards)
+    forget_old(directories.kept)

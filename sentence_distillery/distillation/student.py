@@ -87,6 +87,14 @@ class LabelledCorpus:
         apart = part_texts(held_out) if is_there(held_out) else []
         return (text for part in parts for text in part_texts(part)), apart
 
+    def digest(self) -> str:
+        """Return the SHA-256 of the sentences of the parts, which names an edition of the corpus."""
+        found = hashlib.sha256()
+        for part in table_parts(self.sentences):
+            for text in part_texts(part):
+                found.update(text.encode() + b"\0")
+        return found.hexdigest()
+
     @property
     def dimension(self) -> int:
         """The dimension of a soft label."""
@@ -364,9 +372,13 @@ def card(
     teacher: Mapping[str, Any],
     sentences: int,
     start_from: str | None = None,
+    corpus: str | None = None,
 ) -> dict[str, object]:
-    """Return the origin of the student, for its config.json and model card; `profile` is None outside the pipeline."""
-    about = {"start_from": start_from} if start_from else {}
+    """Return the origin of the student, for its config.json and model card; `profile` is None outside the pipeline.
+
+    `corpus` is the hash of its sentences.
+    """
+    about = {name: value for name, value in (("start_from", start_from), ("corpus_sha256", corpus)) if value}
     return about | {
         "profile": profile,
         "language": language,

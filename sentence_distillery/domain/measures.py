@@ -39,7 +39,7 @@ METRICS = (
 class Measure:
     """A figure with the ends of its interval and the draws that are left out of it; None if it has none.
 
-    `n` is the number of pairs or texts.
+    `n` is the number of pairs or texts; `drawn` has the figure of each draw, (draws,), NaN for one without.
     """
 
     protocol: str
@@ -49,6 +49,7 @@ class Measure:
     low: float | None = None
     high: float | None = None
     left_out: int | None = None
+    drawn: Floats | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ def measures(vectors: Floats, tokenizer: Tokenizer | None, reference: Reference)
         if depth in found:
             drawn = bootstrap.means(found[depth].astype(np.float32), reference.drawn)
             low, high, left_out = bootstrap.interval(drawn)
-            yield Measure(*place, float(found[depth].mean()), count, low, high, left_out)
+            yield Measure(*place, float(found[depth].mean()), count, low, high, left_out, drawn)
         else:
             yield Measure(*place, Unavailable(f"{count} texts, but recall@{depth} needs {depth + 1}"), count)
     yield Measure("words", "words_cut", words_cut(tokenizer, reference.texts), count)
@@ -125,8 +126,8 @@ def _correlation(protocol: str, vectors: Floats, reference: Reference, others: R
     if isinstance(value, Unavailable):
         return Measure(protocol, "spearman", value, own.size)
     one, other = (rankdata(cosines).reshape(cosines.shape) for cosines in (own, teacher))
-    bounds = bootstrap.interval(bootstrap.pearson(one, other, reference.drawn))
-    return Measure(protocol, "spearman", value, own.size, *bounds)
+    drawn = bootstrap.pearson(one, other, reference.drawn)
+    return Measure(protocol, "spearman", value, own.size, *bootstrap.interval(drawn), drawn)
 
 
 def _cosines(vectors: Floats, others: Rows) -> Floats:

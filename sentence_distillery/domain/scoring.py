@@ -25,14 +25,17 @@ def scored(
     Yields:
         A figure for each of `measures.METRICS`.
     """
-    if isinstance(reference, Unavailable):
-        found = unavailable(reference, 0)
-    elif isinstance(encoder, Unavailable):
-        found = unavailable(encoder, len(reference.texts))
-    else:
-        found = measures(embed(encoder, list(reference.texts)), tokenizer_of(encoder), reference)
-    for measure in found:
+    for measure in measured(encoder, reference):
         yield as_result(name, measure, dataset)
+
+
+def measured(encoder: Encoder | Unavailable, reference: Reference | Unavailable) -> Iterator[Measure]:
+    """Yield the figures of an encoder, or the reason in place of each; arguments as of `scored`."""
+    if isinstance(reference, Unavailable):
+        return unavailable(reference, 0)
+    if isinstance(encoder, Unavailable):
+        return unavailable(encoder, len(reference.texts))
+    return measures(embed(encoder, list(reference.texts)), tokenizer_of(encoder), reference)
 
 
 def as_result(name: str, measure: Measure, dataset: str) -> Result:

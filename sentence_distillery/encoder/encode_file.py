@@ -137,7 +137,7 @@ def encode_table(encoder: StaticEncoder, table: Table, name: str, output: Path) 
                 write(rows, encode_batch(encoder, texts, totals))
                 _show(totals)
         if totals.lines == 0:
-            raise InputError(f"{name} is empty; give a file with one text per line, or a table with rows.")
+            raise InputError(f"{name} has no text; give a file with one text per line, or a table with rows.")
     return totals
 
 

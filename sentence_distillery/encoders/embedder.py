@@ -3,7 +3,6 @@
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,12 +29,11 @@ class Embedder:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"encoder": None}
 
-    def __call__(self, chunk: tuple[Path, list[str]]) -> tuple[Path, NDArray[np.float16]]:
-        """Embed the texts of one chunk, (texts, dimension); the path says which shard it belongs to.
+    def __call__(self, texts: list[str]) -> NDArray[np.float16]:
+        """Embed some texts, (texts, dimension).
 
         Raises InputError if an embedding is not finite in float16, or the teacher here has other files.
         """
-        shard, texts = chunk
         with _ONE_AT_A_TIME:
             encoder = self.encoder or _same_encoder(self.teacher, self.fingerprint)
             vectors = encoder.vectors(texts, self.batch_tokens, self.precision)
@@ -45,7 +43,7 @@ class Embedder:
                 f"The teacher {encoder.reference} gives no finite float16 embedding of "
                 f"{texts[int(finite.argmin())][:80]!r}; check its weights, or name another teacher."
             )
-        return shard, vectors.astype(np.float16)
+        return vectors.astype(np.float16)
 
 
 @lru_cache(maxsize=1)

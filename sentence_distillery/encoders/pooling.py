@@ -1,6 +1,7 @@
 """From token outputs to one embedding per sentence, in batches with little padding."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -34,3 +35,16 @@ def length_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
         batch.append(row)
     if batch:
         yield batch
+
+
+def equal_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Yield indices of sentences in batches of one length, each of at most `budget` tokens, the longest first.
+
+    Without padding, a sentence has the same vector to the last bit whichever sentences stand beside it.
+
+    >>> list(equal_batches([2, 9, 2, 8], budget=18))
+    [[1], [3], [0, 2]]
+    """
+    for batch in length_batches(lengths, budget):
+        for _, same in groupby(batch, lambda row: lengths[row]):
+            yield list(same)

@@ -84,13 +84,14 @@ def domain_section(
         return DomainSection("", None, [], labelled, "; ".join(reasons))
     table = domain_table(own, "Agreement with the teacher", spreads)
     row = student_recall(known)
-    found = (row.number, row.low, row.high) if row else (None, None, None)
-    return DomainSection(sentence(known), table, panels(known), labelled, "", _complete(*found))
+    return DomainSection(sentence(known), table, panels(known), labelled, "", _complete(row))
 
 
-def _complete(value: float | None, low: float | None, high: float | None) -> Found | None:
-    """Return a figure with its interval, or None if one of them is missing."""
-    return None if value is None or low is None or high is None else (value, low, high)
+def _complete(row: Result | None) -> Found | None:
+    """Return a figure with its interval and the number of texts, or None if one of them is missing."""
+    if row is None or row.number is None or row.low is None or row.high is None:
+        return None
+    return row.number, row.low, row.high, row.n
 
 
 def student_recall(rows: Sequence[Result]) -> Result | None:
@@ -106,8 +107,8 @@ def sentence(rows: Sequence[Result]) -> str:
         return "The texts are too few to say how many of the teacher’s ten nearest texts the student finds."
     chance = 10 / (row.n - 1)
     return (
-        f"The student finds {_hundredfold(row.number)}% of the texts that its teacher puts among the ten nearest "
-        f"(95% interval {_hundredfold(row.low)} to {_hundredfold(row.high)}); chance would find "
+        f"Among {row.n:,} held-out texts, the student finds {_hundredfold(row.number)}% of those that its teacher puts "
+        f"among the ten nearest (95% interval {_hundredfold(row.low)} to {_hundredfold(row.high)}); chance would find "
         f"{_hundredfold(chance)}%."
     )
 

@@ -18,7 +18,7 @@ HEADLINE = (("stsb", "test"), ("sick", "test"))
 FALLBACK = (("lee", "test"),)
 STUDENT, TEACHER = "student", "teacher"
 
-Found = tuple[float, float, float]  # a figure and the ends of its interval
+Found = tuple[float, float, float, int]  # a figure, the ends of its interval, and the number of texts
 Ends = tuple[float, float]  # of a 95 % interval
 Draws = Mapping[str, Sequence[float | None]]  # by figure; None for a draw without it
 
@@ -139,11 +139,11 @@ def opening(figures: Headline, found: Found | None) -> str:
     """
     if found is None or not figures.fallback:
         return sentence(figures)
-    value, low, high = found
+    value, low, high, count = found
     times = figures.times(STUDENT)
     speed = "" if times is None else f" and encodes {rounded(times)} times as many sentences a second"
     share = f"{value:.0%} (95% interval {low:.0%} to {high:.0%})"
-    return f"On held-out texts, the student finds {share} of its teacher’s ten nearest texts{speed}."
+    return f"On {count:,} held-out texts, the student finds {share} of its teacher’s ten nearest texts{speed}."
 
 
 def panels(figures: Headline) -> list[charts.Scatter]:

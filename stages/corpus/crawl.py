@@ -1,8 +1,10 @@
 """The stage `crawl`: collect articles in one schema, with url, source, published, title and text.
 
-Section `crawl` of params.yaml names the source: the corpus of gensim's package, files below data/external, or the news
+Section `crawl` of params.yaml names the source: the corpus of gensim's package, files below a folder, or the news
 sites of section `web`, whose pages are kept in data/checkpoints/crawl. Writes data/corpus/articles.
 """
+
+from pathlib import Path
 
 from sentence_distillery.crawl.collect import collect
 from stages import paths
@@ -11,7 +13,8 @@ from stages.stage import stage
 
 def main() -> None:
     with stage("crawl", unit="articles") as (params, counters):
-        collect(params.crawl, params.web, paths.ARTICLES, paths.EXTERNAL, paths.CRAWL_STATE, counters)
+        folder = Path(params.crawl.folder)
+        collect(params.crawl, params.web, paths.ARTICLES, folder, paths.CRAWL_STATE, counters)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def main() -> None:
 
             teachers = [params.teacher, *params.soft_labels.additional_teachers]
             settings = params.soft_labels.model_copy(update={"precision": params.fine_tuned_teacher.precision})
-            directories = LabelDirectories(paths.SENTENCES, target, paths.FINE_TUNED_LABEL_SHARDS)
+            directories = LabelDirectories(paths.SENTENCES, target, paths.KEPT_FINE_TUNED_LABELS)
             label(tuned_teachers(teachers), settings, params.shards, directories, counters)
         counters.skip(unavailable)
         write_json(target / VARIANT, to_json(unavailable))

@@ -1,6 +1,6 @@
 """The stage `soft_labels`: embed the corpus and its words with the teachers.
 
-Reads data/corpus/sentences, writes data/soft_labels. Keeps embeddings between runs in data/checkpoints/soft_labels,
+Reads data/corpus/sentences, writes data/soft_labels. Keeps the embedding of each text in data/checkpoints/soft_labels,
 which DVC does not track: neither `dvc repro` nor `dvc exp run` empties it.
 """
 
@@ -13,7 +13,7 @@ from stages.stage import stage
 def main() -> None:
     with stage("soft_labels", unit="sentences") as (params, counters), atomic_directory(paths.SOFT_LABELS) as target:
         teachers = [params.teacher, *params.soft_labels.additional_teachers]
-        directories = LabelDirectories(paths.SENTENCES, target, paths.SOFT_LABEL_SHARDS)
+        directories = LabelDirectories(paths.SENTENCES, target, paths.KEPT_LABELS)
         label(teachers, params.soft_labels, params.shards, directories, counters)
 
 

@@ -40,6 +40,7 @@ def main() -> None:
             corpus.teacher,
             counters.kept,
             params.student.start_from,
+            corpus.digest(),
         )
         encoder, trials = made_to_size(trained.encoder, params.size, *corpus.texts())
         write_trials(SIZES, trials)

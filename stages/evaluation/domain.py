@@ -2,7 +2,7 @@
 
 Reads the held-out texts of data/corpus/sentences, their soft labels, the sets of the user's own labels, and the
 students of the run. Compares these with the encoders of `domain.peers`. Writes reports/domain.csv, one row for each
-figure.
+figure, and reports/held_out, the student's figures on a fixed pool, which a retraining compares.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,8 @@ from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.held_out import reference_of
 from sentence_distillery.domain.labelled import own_tasks, scored_on_labels
 from sentence_distillery.domain.peers import PEERS, Comparison
-from sentence_distillery.domain.scoring import scored
+from sentence_distillery.domain.pool import write_pool_figures
+from sentence_distillery.domain.scoring import DATASET, as_result, measured
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder
 from sentence_distillery.evaluation.registered.fine_tuned import NAME as FINE_TUNED
@@ -28,6 +29,7 @@ from stages import paths
 from stages.params import Params
 from stages.stage import stage
 
+STUDENT = "student"
 Load = Callable[[], Encoder | Unavailable]
 
 VARIANTS = {
@@ -46,7 +48,7 @@ def variant(name: str, directory: Path) -> Encoder | Unavailable:
 
 def students() -> Iterator[tuple[str, Load]]:
     """Yield the name of each student of the current directory, and a function that loads it."""
-    yield "student", partial(StaticEncoder.load, paths.STUDENT)
+    yield STUDENT, partial(StaticEncoder.load, paths.STUDENT)
     for name, directory in VARIANTS.items():
         yield name, partial(variant, name, directory)
 
@@ -65,9 +67,14 @@ def main() -> None:
         tasks = own_tasks(BenchmarkData(paths.BENCHMARKS))
         every = [*students(), *peers(params)]  # one at a time is in memory
         results: list[Result] = []
+        fixed = Path(params.held_out.pool) != paths.NO_POOL
         for name, load in track(every, len(every), "encoders"):
             encoder = load()
-            results += scored(name, encoder, reference)
+            measures = list(measured(encoder, reference))
+            if name == STUDENT:
+                texts = reference.texts if fixed and not isinstance(reference, Unavailable) else []
+                write_pool_figures(paths.POOL_FIGURES, name, measures, texts, CORPUS.teacher)
+            results += [as_result(name, measure, DATASET) for measure in measures]
             results += [scored_on_labels(name, encoder, task) for task in tasks]
         for result in results:
             count(result, counters)

@@ -51,7 +51,7 @@ class Workspace:
             | ({} if sources is None else {"sources": sources})
             for path in paths
         ]
-        self.set("crawl", source="files", inputs=given)
+        self.set("crawl", source="files", inputs=given, folder="data/external")
 
     def hold_out(self, sentences: Sequence[str]) -> None:
         table = pa.table({"fingerprint": [fingerprint(text) for text in sentences]}, schema=EVALUATION_FINGERPRINTS)

@@ -11,10 +11,14 @@ from sentence_distillery.corpus.articles import articles_from_texts
 from sentence_distillery.corpus.cleaning import clean
 from sentence_distillery.corpus.decisions import draw_held_out
 from sentence_distillery.corpus.fingerprints import fingerprints, ranks
+from sentence_distillery.corpus.held_out import draw_pool, read_pool, write_pool
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.schema import HELD_OUT, HELD_OUT_FILE
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.runtime.options import Shards
 from stages.corpus import clean as clean_stage
+from stages.params import load_params, main
 from tests.corpus.conftest import Workspace
 
 PLACES = ("harbour", "market", "village", "hospital", "stadium", "library", "station", "museum")
@@ -116,3 +120,77 @@ def test_the_stage(workspace: Workspace) -> None:
     workspace.set("held_out", share=0.0)
     clean_stage.main()
     assert len(workspace.kept()) == len(kept) + details["held out"]
+
+
+def drawn(texts: list[str], file: Path) -> int:
+    return draw_pool(articles_from_texts(texts), CLEAN, OPTIONS, file, Shards(processes=1, dask=None))
+
+
+def test_a_pool_stays_the_same_as_the_text_grows(tmp_path: Path) -> None:
+    """Twice the text, in another order: the same held-out texts, and none of them in the training text."""
+    half = QUESTIONS[::2]
+    number = drawn(half, tmp_path / "pool.csv")
+    pool = read_pool(tmp_path / "pool.csv")
+    assert pool is not None and len(pool) == number == 4
+    for name, texts in (("half", half), ("all", QUESTIONS[::-1]), ("without", QUESTIONS[1::2])):
+        counters = Counters("sentences")
+        clean(articles_from_texts(texts), tmp_path / name, CLEAN, counters=counters, held_out=OPTIONS, pool=pool)
+        assert pq.read_table(tmp_path / name / HELD_OUT_FILE).equals(pool.cast(HELD_OUT))
+        parts = sorted((tmp_path / name).glob("part-*.parquet"))
+        training = [text for part in parts for text in pq.read_table(part)["text"].to_pylist()]
+        assert training and set(training) <= set(texts) - set(pool["text"].to_pylist())
+        assert counters.details["held out"] == number
+        assert counters.dropped.total() + len(training) == len(texts)
+        assert counters.dropped["held out"] >= len(set(texts) & set(pool["text"].to_pylist()))
+
+
+def test_nothing_that_nearly_repeats_the_pool(tmp_path: Path) -> None:
+    """Neither an article with one other word, nor one that quotes a sentence of the pool, all of it."""
+    filler = " ".join(f"word{number}" for number in range(40))
+    article = f"The council met in the hall with {filler}. Nobody spoke about the bridge that day."
+    write_pool(pq.read_table(_one(article, tmp_path)), tmp_path / "pool.csv")
+    pool = read_pool(tmp_path / "pool.csv")
+    nearly, quoting = article.replace("hall", "house"), f"{NEWS[0]} Nobody spoke about the bridge that day!"
+    clean(articles_from_texts([nearly, quoting]), tmp_path / "sentences", CLEAN, held_out=OPTIONS, pool=pool)
+    training = " ".join(pq.read_table(tmp_path / "sentences/part-00000.parquet")["text"].to_pylist())
+    assert "captain" in training and "word7" not in training and "bridge" not in training
+
+
+def _one(article: str, tmp_path: Path) -> Path:
+    """The sentences of an article, as a held-out file."""
+    clean(articles_from_texts([article, *NEWS]), tmp_path / "one", CLEAN)
+    table = pq.read_table(tmp_path / "one/part-00000.parquet", columns=HELD_OUT.names)
+    pq.write_table(table.slice(0, 2).cast(HELD_OUT), tmp_path / "one.parquet")
+    return tmp_path / "one.parquet"
+
+
+def test_a_damaged_pool(tmp_path: Path) -> None:
+    file = tmp_path / "pool.csv"
+    file.write_text("document,position,text\n", encoding="utf-8")
+    assert read_pool(file) is None
+    file.write_text("document,position,text\none,0,A storm.\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"pool\.csv"):
+        read_pool(file)
+
+
+def test_the_stage_with_a_pool(workspace: Workspace) -> None:
+    drawn(QUESTIONS[::2], Path("pool.csv"))
+    workspace.articles(QUESTIONS)
+    workspace.set("held_out", pool="pool.csv")
+    clean_stage.main()
+    assert workspace.counters("clean")["details"]["fixed pool"] == 1
+    assert len(workspace.kept()) == len(QUESTIONS) - 4
+
+
+def test_the_pool_of_a_run(workspace: Workspace) -> None:
+    """`stages.params pool` keeps what the run has held out, once."""
+    workspace.articles(QUESTIONS)
+    clean_stage.main()
+    held_out = pq.read_table("data/corpus/sentences/held_out.parquet")
+    main(["pool"])
+    pool = Path("conf/held_out/demo.csv")
+    assert load_params().held_out.pool == str(pool)
+    kept = read_pool(pool)
+    assert kept is not None and kept["text"].to_pylist() == held_out["text"].to_pylist()
+    with pytest.raises(SystemExit, match=r"conf/held_out/demo\.csv exists, and its figures are of these texts"):
+        main(["pool"])

@@ -1,10 +1,11 @@
-"""The soft_labels stage: its files, and the shards that a second run keeps, repeats or removes."""
+"""The soft_labels stage: its files, and the vectors of texts that a second run takes, makes again or removes."""
 
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +16,10 @@ import torch
 import yaml
 from safetensors.torch import load, load_file, save_file
 
+from sentence_distillery.distillation.label_store import AT_ONCE, KEPT_DAYS
 from sentence_distillery.distillation.soft_labels import (
     TEACHER,
     WORDS,
-    Shelf,
     embedding_array,
     soft_label_schema,
     word_schema,
@@ -30,8 +31,8 @@ from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.word_vectors.glove import glove_words
 from stages.distillation import soft_labels
+from stages.paths import KEPT_LABELS as KEPT
 from stages.paths import SENTENCES, SOFT_LABELS
-from stages.paths import SOFT_LABEL_SHARDS as SHARDS
 from tests.encoders.conftest import bert as bert
 from tests.encoders.conftest import on_the_processor as on_the_processor
 from tests.encoders.conftest import roberta as roberta
@@ -71,17 +72,10 @@ def written() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in SOFT_LABELS.iterdir()}
 
 
-def shard(number: int) -> Path:
-    """The file that keeps the embeddings of one part of the corpus."""
-    shelf = Shelf(load_encoder(teacher("./teacher")), "float32", SHARDS)
-    assert shelf.has(pq.read_table(SENTENCES / f"part-0000{number}.parquet")["text"].to_pylist())
-    return shelf.used.pop()
-
-
-def kept() -> int:
-    """How many shards the last run took from the one before."""
+def counted() -> tuple[int, int]:
+    """How many vectors the last run took from earlier ones, and how many it made."""
     costs = json.loads(Path("reports/costs/soft_labels.json").read_text(encoding="utf-8"))
-    return int(costs["shards kept"])
+    return int(costs["labels kept"]), int(costs["labels made"])
 
 
 def test_files(workspace: Path) -> None:
@@ -154,11 +148,13 @@ def test_more_further_words_than_there_are(workspace: Path) -> None:
 
 
 def test_two_teachers(workspace: Path, roberta: Path) -> None:
-    """A cosine of soft labels is the mean of the teachers' cosines; the shards of each teacher are kept."""
+    """A cosine of soft labels is the mean of the teachers' cosines; the vectors of each teacher are kept."""
     soft_labels.main()
+    first = counted()[1]
     configure(further=[SETTINGS | {"reference": str(roberta)}])
     soft_labels.main()
-    assert kept() == PARTS + 1  # the first teacher's
+    assert counted()[0] >= first
+    first = sum(counted())
     part = pq.read_table(SENTENCES / "part-00000.parquet")["text"].to_pylist()
     labels = read_table(SOFT_LABELS / "part-00000.parquet", soft_label_schema(32))
     label = unit_rows(embedding_array(labels["embedding"]).astype(np.float32))
@@ -170,21 +166,21 @@ def test_two_teachers(workspace: Path, roberta: Path) -> None:
     assert (card["reference"], card["dimension"]) == ("./teacher", 32)
     assert [other["reference"] for other in card["additional"]] == [str(roberta)]
     soft_labels.main()
-    assert kept() == 2 * (PARTS + 1)
+    assert counted() == (first, 0)
 
 
 def test_the_same_bytes_twice(workspace: Path) -> None:
-    """fault 27: whether its shards are kept or made again, a run ends with the same bytes."""
+    """fault 27: whether its vectors are kept or made again, a run ends with the same bytes."""
     soft_labels.main()
-    assert kept() == 0
-    first = written()
+    first, (_, made) = written(), counted()
+    assert made > 0
     shutil.rmtree(SOFT_LABELS)  # as DVC does
     soft_labels.main()
-    assert kept() == PARTS + 1
+    assert counted()[1] == 0
     assert written() == first
-    shutil.rmtree(SHARDS)
+    shutil.rmtree(KEPT)
     soft_labels.main()
-    assert kept() == 0
+    assert counted()[1] == made
     assert written() == first
 
 
@@ -193,22 +189,18 @@ def test_the_same_bytes_on_a_cluster(workspace: Path, dask: tuple[str, list[int]
     reference = str(workspace / "teacher")
     configure(reference=reference)
     soft_labels.main()
-    here = written()
-    shutil.rmtree(SHARDS)
+    here, (_, made) = written(), counted()
+    shutil.rmtree(KEPT)
     configure({"dask": dask[0]}, reference=reference)
     soft_labels.main()
-    assert kept() == 0
-    assert written() == here
-    shard(2).unlink()
-    soft_labels.main()
-    assert kept() == PARTS
+    assert counted()[1] == made
     assert written() == here
 
 
 def test_a_cluster_with_another_teacher(
     workspace: Path, dask: tuple[str, list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker that finds other weights under the same name must not fill this machine's shards with them."""
+    """A worker that finds other weights under the same name must not be kept here."""
     configure({"dask": dask[0]}, reference=str(workspace / "teacher"))
     encoder = load_encoder(teacher(workspace / "teacher"))
     embedder = Embedder(encoder, teacher(workspace / "teacher"), "0" * 64, 100, "float32")
@@ -219,7 +211,6 @@ def test_a_cluster_with_another_teacher(
 
 
 def test_parts_without_sentences_and_parts_alike(workspace: Path) -> None:
-    """An empty part has an empty shard, and parts with the same texts share one."""
     part = SENTENCES / "part-00001.parquet"
     table = pq.read_table(part)
     for number in (1, 2):
@@ -229,48 +220,51 @@ def test_parts_without_sentences_and_parts_alike(workspace: Path) -> None:
     soft_labels.main()
     rows = [pq.read_metadata(SOFT_LABELS / f"part-0000{number}.parquet").num_rows for number in range(5)]
     assert rows == [6, 0, 0, 6, 6]
-    assert len(list(SHARDS.iterdir())) == 4
     tables = [read_table(SOFT_LABELS / f"part-0000{number}.parquet", soft_label_schema(16)) for number in (3, 4)]
     assert tables[0].equals(tables[1])
 
 
-def other_text() -> None:
-    write_corpus(["Ships wait. The port is closed."], part=1)
+def truncated(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-30])
 
 
-def truncated() -> None:
-    shard(1).write_bytes(shard(1).read_bytes()[:-30])
-
-
-def flipped() -> None:
-    content = bytearray(shard(1).read_bytes())
+def flipped(file: Path) -> None:
+    content = bytearray(file.read_bytes())
     content[60] ^= 0xFF
-    shard(1).write_bytes(content)
+    file.write_bytes(content)
 
 
-def gone() -> None:
-    shard(1).unlink()
-
-
-@pytest.mark.parametrize("change", [truncated, flipped, gone])
-def test_one_shard_is_made_again(workspace: Path, change: Callable[[], None]) -> None:
-    """fault 15: a damaged shard is made again; the others are kept, also that of the words."""
+@pytest.mark.parametrize("change", [truncated, flipped, Path.unlink])
+def test_a_damaged_file_is_made_again(workspace: Path, change: Callable[[Path], None]) -> None:
+    """fault 15, fault 41: one flipped bit in a kept vector is noticed."""
     soft_labels.main()
-    before = written()
-    change()
+    before, (_, made) = written(), counted()
+    (file,) = KEPT.iterdir()
+    change(file)
     soft_labels.main()
-    assert kept() == PARTS
+    assert counted()[1] == made
     assert written() == before
+    assert list(KEPT.iterdir()) == [file]
 
 
-def test_other_sentences(workspace: Path) -> None:
-    """A part with other sentences is embedded again, and so are the words, whose counts have changed."""
+def test_only_new_texts_are_embedded(workspace: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A corpus that has grown, in another order and other parts, ends with the bytes of a run without kept vectors."""
     soft_labels.main()
-    other_text()
+    total = sum(counted())
+    moved = pq.read_table(SENTENCES / "part-00001.parquet")
+    write_corpus(["A fox crossed the road. Ships wait."], part=0)
+    pq.write_table(moved, SENTENCES / "part-00003.parquet")
+    write_corpus(["The judge left the court. Nobody was hurt."], part=1)
+    caplog.set_level("INFO")
     soft_labels.main()
-    assert kept() == PARTS - 1
+    taken, made = counted()
+    assert taken > total / 2
+    new = {"A fox crossed the road.", "The judge left the court.", "Nobody was hurt."}
+    vocabulary = read_table(SOFT_LABELS / WORDS, word_schema(16)).num_rows
+    assert len(new) <= made <= len(new) + vocabulary
+    assert f"{taken:,} texts are labelled already, {made:,} are new" in caplog.text
     after = written()
-    shutil.rmtree(SHARDS)
+    shutil.rmtree(KEPT)
     soft_labels.main()
     assert written() == after
 
@@ -282,9 +276,9 @@ def test_the_same_sentences_in_other_documents(workspace: Path) -> None:
     table = pq.read_table(part)
     pq.write_table(table.set_column(0, "document", [[number + 7 for number in table["document"].to_pylist()]]), part)
     soft_labels.main()
-    assert kept() == PARTS + 1
-    labels = read_table(SOFT_LABELS / part.name, soft_label_schema(16))
-    assert labels["sentence"].to_pylist() == [
+    assert counted()[1] == 0
+    found = read_table(SOFT_LABELS / part.name, soft_label_schema(16))
+    assert found["sentence"].to_pylist() == [
         position + (document << 20) for document in (7, 8) for position in range(3)
     ]
 
@@ -312,35 +306,39 @@ def other_precision() -> None:
 
 
 @pytest.mark.parametrize("change", [other_length, other_weights, other_tokenizer, other_precision])
-def test_another_teacher_keeps_nothing(workspace: Path, change: Callable[[], None]) -> None:
+def test_another_teacher_takes_nothing(workspace: Path, change: Callable[[], None]) -> None:
     soft_labels.main()
     before = written()
     change()
     soft_labels.main()
-    assert kept() == 0
-    assert len(list(SHARDS.iterdir())) == PARTS + 1
+    assert counted()[0] == 0
     assert written() != before
 
 
-def test_stale_files_are_removed(workspace: Path) -> None:
-    """fault 1: shards of removed parts, and partial files of a killed run."""
+def test_old_files_are_removed(workspace: Path) -> None:
+    """fault 1: vectors that no run has used for long, those of an earlier version, partial files of a killed run."""
     soft_labels.main()
-    (SENTENCES / "part-00002.parquet").unlink()
-    (SHARDS / ".abc.parquet.partial").write_bytes(b"half")
+    (file,) = KEPT.iterdir()
+    old = time.time() - (KEPT_DAYS + 1) * 86_400
+    for name in (".abc.labels.partial", "abc.parquet"):
+        (KEPT / name).write_bytes(b"half")
+    os.utime(file, (old, old))
     soft_labels.main()
-    assert sorted(written()) == ["part-00000.parquet", "part-00001.parquet", TEACHER, WORDS]
-    assert len(list(SHARDS.iterdir())) == 3
-    assert not list(SHARDS.glob(".*"))
+    assert list(KEPT.iterdir()) == [file]  # it was used now
+    os.utime(file, (old, old))
+    other_length()
+    soft_labels.main()
+    assert file not in KEPT.iterdir()
 
 
-def test_killed_between_shards(workspace: Path, tmp_path: Path) -> None:
-    """fault 1: after SIGKILL the final path is empty, complete shards are kept, and the result equals one run's."""
-    parts = 6
-    for part in range(parts):
-        write_corpus([f"{document} Part {part}." * 30 for document in DOCUMENTS], part=part)
+def test_killed_between_files(workspace: Path, tmp_path: Path) -> None:
+    """fault 1: after SIGKILL the final path is empty, complete files are kept, and the result equals one run's."""
+    for part in range(PARTS):
+        texts = [f"The storm number {part} closed port {row}. A ship waits for {row}." for row in range(1_200)]
+        write_corpus(texts, part=part)
     process = subprocess.Popen(
         [sys.executable, "-m", "stages.distillation.soft_labels"],
-        env=os.environ | halting_before_file(tmp_path / "halting", f"/{SHARDS.name}/", 3),
+        env=os.environ | halting_before_file(tmp_path / "halting", f"/{KEPT.name}/", 3),
         stderr=subprocess.PIPE,
     )
     assert halted(tmp_path / "halting", process) == process.pid
@@ -348,13 +346,13 @@ def test_killed_between_shards(workspace: Path, tmp_path: Path) -> None:
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()
     assert not SOFT_LABELS.exists()
-    made = {path.name: path.stat().st_mtime_ns for path in SHARDS.glob("*.parquet")}
-    assert len(made) == 2 < parts
+    made = {path.name: path.stat().st_size for path in KEPT.glob("*.labels")}
+    assert len(made) == 2
     soft_labels.main()
-    assert kept() == len(made)
-    assert {name: (SHARDS / name).stat().st_mtime_ns for name in made} == made
+    assert counted()[0] >= 2 * AT_ONCE
+    assert made.items() <= {path.name: path.stat().st_size for path in KEPT.iterdir()}.items()
     resumed = written()
-    shutil.rmtree(SHARDS)
+    shutil.rmtree(KEPT)
     soft_labels.main()
     assert written() == resumed
 
@@ -365,10 +363,10 @@ def test_an_embedding_that_is_not_finite(workspace: Path) -> None:
         tensors = load((Path("teacher") / WEIGHTS).read_bytes())
         tensors["encoder.layer.1.output.LayerNorm.weight"] *= factor
         save_file(tensors, Path("teacher") / WEIGHTS, metadata={"format": "pt"})
-        with pytest.raises(SystemExit, match=r"\./teacher gives no finite float16 embedding of 'The storm closed"):
+        with pytest.raises(SystemExit, match=r"\./teacher gives no finite float16 embedding of '"):
             soft_labels.main()
         assert not SOFT_LABELS.exists()
-        assert not list(SHARDS.glob("*"))
+        assert not list(KEPT.glob("*"))
 
 
 def test_no_corpus(workspace: Path) -> None:

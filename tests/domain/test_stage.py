@@ -7,11 +7,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 
 from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.corpus.held_out import write_pool
 from sentence_distillery.domain.measures import METRICS
+from sentence_distillery.domain.pool import DRAWN, POOL
+from sentence_distillery.domain.pool import METRICS as METRICS_FILE
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.evaluation.seed_spread import over_seeds
@@ -34,14 +38,16 @@ from tests.tiny_bert import write_tiny_bert
 from tests.workspace import ROOT, write_params
 
 COUNT = len(SENTENCES) // 5
+POOL_NAMES = ("random_pairs", "near_pairs", "recall_at_1", "recall_at_10")
 
 
-def configure(share: float = 0.2, seed: int = 1, **changes: Any) -> None:
+def configure(share: float = 0.2, seed: int = 1, pool: str = "conf/held_out/none.csv", **changes: Any) -> None:
     """params.yaml for a small student; no near-duplicates are dropped, since all the sentences are alike."""
     write_params(
         clean={"near_duplicate_threshold": 1.0},
-        held_out={"share": share, "seed": seed},
-        teacher={"reference": "./tiny", "revision": None, "sha256": None, "maximum_length": 32},
+        held_out={"share": share, "seed": seed, "pool": pool},
+        teacher={"reference": "./tiny", "revision": None, "sha256": None, "maximum_length": 32}
+        | changes.pop("teacher", {}),
         student={"dimension": 6, "epochs": 3, "batch_size": 32},
         shards={"processes": 1},
         **changes,
@@ -104,6 +110,31 @@ def test_a_row_for_each_encoder_and_figure(run: Path) -> None:
     first = paths.DOMAIN.read_bytes()
     domain.main()
     assert paths.DOMAIN.read_bytes() == first
+
+
+def test_a_fixed_pool(run: Path) -> None:
+    """Its figures, their draws and its hash are what a retraining compares; without a pool there are none."""
+    domain.main()
+    files = {name: read_json(paths.POOL_FIGURES / name, dict[str, Any]) for name in (METRICS_FILE, DRAWN, POOL)}
+    assert files == {METRICS_FILE: {}, DRAWN: {}, POOL: {"sets": {}}}
+    write_pool(pq.read_table(paths.SENTENCES / "held_out.parquet"), Path("pool.csv"))
+    configure(pool="pool.csv")
+    for stage in (clean, soft_labels, domain):
+        stage.main()
+    files = {name: read_json(paths.POOL_FIGURES / name, dict[str, Any]) for name in (METRICS_FILE, DRAWN, POOL)}
+    rows = {row.metric: row.number for row in read_results(paths.DOMAIN) if row.system == "student"}
+    own = files[METRICS_FILE]
+    assert set(own) == {f"student/held_out/{name}" for name in POOL_NAMES}
+    assert own["student/held_out/recall_at_10"] == pytest.approx(rows["recall_at_10"], abs=1e-4)
+    assert files[DRAWN].keys() == own.keys()
+    assert {len(drawn) for drawn in files[DRAWN].values()} == {1_000}
+    about = files[POOL]["sets"]["held_out"]
+    assert about["rows"] == {"test": COUNT}
+    configure(pool="pool.csv", teacher={"reference": "./tiny", "maximum_length": 16})
+    for stage in (clean, soft_labels, domain):
+        stage.main()
+    other = read_json(paths.POOL_FIGURES / POOL, dict[str, Any])["sets"]["held_out"]["sha256"]
+    assert other["texts"] == about["sha256"]["texts"] and other["teacher"] != about["sha256"]["teacher"]
 
 
 def test_another_seed(run: Path) -> None:

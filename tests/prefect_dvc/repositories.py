@@ -24,7 +24,7 @@ from .forked import dvc_command, import_all, prefect_dvc
 Tree = dict[str, tuple[str, bytes]]  # kind and content, by path
 
 JOIN = """\
-# sh join.sh file|append|folder|many OUT WORDS -- INPUTS: the words, and the names and texts of all files of the inputs
+# sh join.sh file|append|folder|many|tools OUT WORDS -- INPUTS: the words, and names and texts of all their files
 how=$1 out=$2 words=; shift 2
 while [ "$1" != -- ]; do words="$words $1"; shift; done
 shift
@@ -34,6 +34,7 @@ tell() {
     case $each in /*) ;; *) each=./$each ;; esac
     [ -f "$each" ] && [ -x "$each" ] && echo executable
     find -L "$each" -name .git -prune -o -type f -print | LC_ALL=C sort | while IFS= read -r file; do
+      [ -x "$file" ] && echo executable
       echo "$file"; cat "$file"
     done
   done
@@ -43,6 +44,7 @@ case $how in
   append) mkdir -p "$(dirname "$out")"; tell "$@" >> "$out" ;;
   *) mkdir -p "$out/deep"; tell "$@" > "$out/f1" ;;
 esac
+[ "$how" != tools ] || { chmod +x "$out/f1"; ln -sfn deep "$out/link"; mkdir -p "$out/none/empty"; }
 [ "$how" != many ] || { echo 2 > "$out/f2"; echo "$words" > "$out/deep/f3"; }
 """
 GITCONFIG = """\
@@ -108,7 +110,7 @@ class Stage:
 
     def places(self) -> list[str]:
         """What a stage may read of it."""
-        inside = [f"{out}/f1" for out in self.names.values()] * (self.how in ("folder", "many"))
+        inside = [f"{out}/f1" for out in self.names.values()] * (self.how not in ("file", "append"))
         return [*self.names.values(), *inside, *_around(self.out)]
 
     def entry(self, world: Path) -> dict[str, Any]:
@@ -198,7 +200,7 @@ def _leaves(draw: st.DrawFn, number: int, others: Sequence[Leaf]) -> Leaf:
 
 @st.composite
 def _stages(draw: st.DrawFn, number: int, places: Sequence[str]) -> Stage:
-    how = draw(_some("file", "append", "folder", "many", usual=2))
+    how = draw(_some("file", "append", "folder", "many", "tools", usual=2))
     out = draw(_some("", "gen/", "in/", usual=2)) + f"s{number}"
     deps = [place for place in places if place not in _around(out)]
     return Stage(

@@ -173,9 +173,11 @@ def problems(seen: Seen) -> list[str]:
     """Everything that is wrong."""
     case, done, after = seen.case, seen.done, tree(seen.root)
     writes = done.status == 0 and case.mode != "only"
-    outside = tree(seen.reference.parent / "outside") if case.here else seen.outside
+    outside, now = tree(seen.reference.parent / "outside"), tree(seen.root.parent / "outside")
+    if not case.here and not (writes and now == outside):  # an output may lie beyond a directory that is a link
+        outside = seen.outside
     index = seen.git_reference if writes and case.autostage and not seen.meanwhile else seen.git_before
-    found = changes("outside", outside, tree(seen.root.parent / "outside"))
+    found = changes("outside", outside, now)
     found += changes("git", index, of_git(seen.root))
     if done.status and not case.here:
         found += changes("refused, but", seen.before, after)

@@ -110,6 +110,27 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
     return tmp_path / "clone", root
 
 
+def test_the_first_model(origin: tuple[Path, Path]) -> None:
+    """A misspelt tolerance, a figure below its floor and a floor of no figure keep also the first model back."""
+    clone, _ = origin
+
+    def retrain(**fields: Any) -> Verdict:
+        order = RetrainSettings(artifact="student", snapshot=date(2026, 11, 21))
+        return retrain_once(clone, replace(order, **fields), run_in_threads, print, "a test")
+
+    misspelt = retrain(tolerances={"students/*/spearman": 0.1})
+    assert misspelt.decision is Decision.NOT_PROMOTED
+    assert misspelt.reason.startswith(
+        "'students/*/spearman' fits none of the metrics; did you mean 'student/lee/spearman'? To promote it anyway"
+    )
+    low = retrain(floors={"student/lee/spearman": 0.6, "student/lee/mae": 1.5})
+    assert low.decision is Decision.NOT_PROMOTED
+    assert low.reason.startswith("student/lee/spearman is 0.5, but must be 0.6 or more. To promote it anyway:")
+    unmeasured = retrain(floors={"student/lee/accuracy": 0.6})
+    assert "'student/lee/accuracy' fits none of the metrics" in unmeasured.reason
+    assert retrain(floors={"student/*/spearman": 0.5, "student/lee/mae": 1.0}).decision is Decision.PROMOTED
+
+
 def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """fault 39: a bad edition is refused before any training. What colleagues have pushed is fetched first."""
     clone, hub = origin
@@ -146,7 +167,7 @@ def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.Capture
         retrain(source="upstream")
     with pytest.raises(ToleranceError, match="'row' is not a data gate; the gates are rows"):
         retrain(data={"row": 0.1})
-    with pytest.raises(ToleranceError, match="'student/sick/\\*' fits no metric of the promoted model"):
+    with pytest.raises(ToleranceError, match="'student/sick/\\*' fits none of the metrics"):
         retrain(gains={"student/sick/*": 0.1})
     with pytest.raises(SettingsError, match="A site needs a profile: name the profile that goes with 'x'"):
         retrain(site="x")

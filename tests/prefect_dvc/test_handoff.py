@@ -35,7 +35,7 @@ from prefect_dvc.workspace.directory import REFS as KEPT
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import git, make_repository, pipeline, set_param, stage
-from .handoff_server import Server, kill
+from .handoff_server import Server, kill, worker
 from .relay import Relay
 from .site import Site, dvc_
 
@@ -445,6 +445,34 @@ def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.Mo
     assert found is not None and int(found[1]) >= 12
     assert site.last_state().type is StateType.CRASHED
     site.assert_clean()
+
+
+def test_another_worker_takes_the_stage_of_a_dead_one(site: Site, tmp_path: Path) -> None:
+    """fault 12: The first has died and still counts as online; a line says that the second takes the stage."""
+    site.stop_worker()
+    site.start_worker(PREFECT_WORKER_HEARTBEAT_SECONDS="5")
+    second = tmp_path / "second"
+    git(site.home, "clone", "--quiet", str(site.home), str(second))
+    told: list[str] = []
+    with worker(site.server, second, STAGE_LOG=str(site.ran_there)):
+        assert queue_of(site.clone) < queue_of(second)  # so the first one is chosen
+        site.stop_worker()
+        assert site.hand_off(log=told.append) is Outcome.RAN_ON_GPU
+    gone = f"The worker {queue_of(site.clone)} went offline before it had begun. Another worker takes it."
+    assert told.index(f"g goes to the worker {queue_of(site.clone)}.") < told.index(gone)
+    assert told.index(gone) < told.index(f"g goes to the worker {queue_of(second)}.")
+    site.assert_clean()
+
+
+def test_a_clone_without_a_default_remote(site: Site) -> None:
+    """Its remotes are named, with the command that makes one the default."""
+    config = site.clone / ".dvc/config.local"
+    config.write_text("[core]\n    remote =\n", encoding="utf-8")
+    try:
+        with pytest.raises(HandoffError, match=r"(?s)has no default DVC remote .*: store.*dvc remote default --local"):
+            site.hand_off()
+    finally:
+        config.unlink()
 
 
 def test_a_killed_run_of_the_worker_leaves_no_command_behind(site: Site) -> None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,29 @@ def test_a_failed_stage(chain: Path) -> None:
     assert last_line(pipeline(chain)) == "Restored: a, c; Ran: b, d"
 
 
+def test_two_equal_runs_at_once(chain: Path, tmp_path: Path) -> None:
+    """One works, the other waits and takes its result; a third one with other parameters waits for nobody."""
+    go, ran = tmp_path / "go", tmp_path / "ran.log"
+    set_param(chain, "a", until=str(go))
+    environment = os.environ | {"STAGE_LOG": str(ran)}
+    logs = [tmp_path / f"{number}.log" for number in range(2)]
+    runs = []
+    for log, sign in zip(logs, ("a: at work", "Waiting for the same work in another run"), strict=True):
+        with log.open("w") as file:
+            runs.append(subprocess.Popen(command(), cwd=chain, env=environment, stdout=file, stderr=file))
+        wait_until(partial(_says, log, sign), sign, runs[-1])
+    go.touch()
+    assert [run.wait(LIMIT) for run in runs] == [0, 0]
+    assert sorted(ran.read_text(encoding="utf-8").split()) == list("abcd")
+    ends = [log.read_text(encoding="utf-8").splitlines()[-1] for log in logs]
+    assert ends[0].startswith("Ran: a") or "; Ran: a" in ends[0]
+    assert ends[1].startswith("Restored: a")
+
+
+def _says(log: Path, text: str) -> bool:
+    return text in log.read_text(encoding="utf-8")
+
+
 def test_a_damaged_object(pair: Path) -> None:
     """fault 7: It is made again, whether dvc.lock or the run-cache would have led to it."""
     pipeline(pair, "--apply")
@@ -152,10 +176,13 @@ def _at_work(root: Path) -> list[str]:
 
 
 def test_two_runs_and_a_developer(pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 4: Two runs and a `dvc repro` in the workspace, all three at stage a at once, do not disturb each other."""
+    """fault 4: Two runs and a `dvc repro` in the workspace do not disturb each other.
+
+    One run and the developer are at stage a at once; the other run waits for the first one's result.
+    """
     monkeypatch.setenv("STAGES_AT_WORK", str(tmp_path / "at work"))
     (tmp_path / "at work").mkdir()
-    set_param(pair, "a", beside=3)
+    set_param(pair, "a", beside=2)
     runs = [
         subprocess.Popen(command("--set", f"stages.b.value={value}"), cwd=pair, stdout=subprocess.PIPE, text=True)
         for value in (2, 3)  # not the developer's, whose result they could take over

@@ -260,7 +260,8 @@ def test_a_model_with_a_remote_of_its_own(models: Path, tmp_path: Path) -> None:
     one = promote_model(models, "m1")
     assert _object(tmp_path / "large", "m1").exists()
     promote_model(models, "m2")
-    _object(tmp_path / "large", "m1").unlink()
+    for directory in (tmp_path / "large", models / ".dvc/cache"):
+        _object(directory, "m1").unlink()
     with pytest.raises(PromotionError, match=rf"1 objects of {one.name} are not in the DVC remote 'large'"):
         rollback(models, CHANNEL)
 

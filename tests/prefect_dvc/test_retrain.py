@@ -1,5 +1,6 @@
 """Retraining with real runs of DVC, and `dvc artifacts get` from a clone; without a Prefect server."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -11,8 +12,10 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 
 from prefect_dvc.pipeline import run_in_threads
+from prefect_dvc.registry import promotion
 from prefect_dvc.registry.comparison import ToleranceError
 from prefect_dvc.registry.promotion import Channel, PromotionError, promoted, registered, rollback
 from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, day_in, retrain_once
@@ -22,7 +25,7 @@ from prefect_dvc.workspace.git import git
 from tests.bound import bound
 from tests.waiting import FOREVER, LIMIT
 
-from .models import LEE, add_remote, change, make_models
+from .models import LEE, add_remote, change, commit_all, make_models
 
 CHANNEL = Channel("student")
 ORDER = RetrainSettings(artifact="student", snapshot=date(2026, 11, 21))
@@ -103,7 +106,7 @@ def test_refused_before_and_after_the_run(models: Path) -> None:
     """
     retrain(models)
     runs = len(list((models / RUNS).glob("*.lock")))
-    with pytest.raises(ToleranceError, match=r"'student/sick/\*' fits no metric of the promoted model"):
+    with pytest.raises(ToleranceError, match=r"'student/sick/\*' fits none of the metrics"):
         retrain(models, replace(ORDER, tolerances={"student/sick/*": 0.1}))
     with pytest.raises(PromotionError, match=r"Branch 'main' is checked out"):
         retrain(models, replace(ORDER, branch="main"))
@@ -116,6 +119,21 @@ def test_refused_before_and_after_the_run(models: Path) -> None:
     assert verdict.decision is Decision.NOT_PROMOTED
     assert "student/lee/spearman: benchmark 'lee' has changed: sha256 differ." in verdict.reason
     assert "To promote it anyway: prefect-dvc promote 20" in verdict.reason
+
+
+def test_a_revision_that_does_not_exist(models: Path) -> None:
+    """It is named, and nobody is told to make the first commit."""
+    with pytest.raises(SettingsError, match=r"'nosuch' is not a commit or a branch of this clone; `git branch` lists"):
+        retrain(models, replace(ORDER, revision="nosuch"))
+
+
+def test_only_what_the_artifact_and_its_figures_need(models: Path, tmp_path: Path) -> None:
+    """A stage of the graph that neither the model nor a figure nor the report depends on does not run."""
+    graph = yaml.safe_load((models / "dvc.yaml").read_text(encoding="utf-8"))
+    graph["stages"]["paper"] = {"cmd": "exit 1", "deps": ["models/student"], "outs": ["paper.html"]}
+    (models / "dvc.yaml").write_text(yaml.safe_dump(graph), encoding="utf-8")
+    commit_all(models, "A paper that cannot be made")
+    assert retrain(models).decision is Decision.PROMOTED
 
 
 def test_cached_throughout(models: Path) -> None:
@@ -148,7 +166,7 @@ def test_the_data_remote_is_gone(models: Path, tmp_path: Path) -> None:
     """A model that cannot be fetched is not promoted; the run is kept, and promoted by hand once the remote is back."""
     (tmp_path / "store").rmdir()
     (tmp_path / "store").touch()
-    with pytest.raises(PromotionError, match=r"did not reach DVC's remote, so nothing was promoted") as caught:
+    with pytest.raises(PromotionError, match=r"did not reach DVC's remote, so nothing was changed") as caught:
         # pulling fails as well, so the remote breaks when the stages are done
         retrain(models, ORDER)
     assert promoted(models, CHANNEL) is None
@@ -158,6 +176,25 @@ def test_the_data_remote_is_gone(models: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "prefect_dvc.cli", *remedy]
     done = subprocess.run(command, cwd=models, capture_output=True, text=True, check=False)
     assert done.stdout == "student at production: v0.0.1\n", done.stderr
+
+
+def test_a_remote_that_came_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rollback pushes what the new remote lacks, and a run that was kept before it is promoted to it."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    root = make_models(tmp_path / "workspace")
+    monkeypatch.chdir(root)
+    kept = replace(ORDER, promote=False)
+    for number, order in enumerate((ORDER, ORDER, kept)):
+        retrain(root, replace(order, tolerances={"*/spearman": 0.5}), student__spearman=0.5 + number / 100)
+    run = git(root, "for-each-ref", "--format=%(refname:lstrip=-1)", "refs/tags/prefect-dvc/runs").split()[-1]
+    store = tmp_path / "store"
+    add = [sys.executable, "-m", "dvc", "remote", "add", "--quiet", "--local", "--default", "store", str(store)]
+    subprocess.run(add, cwd=root, check=True)
+    assert [version.name for version in rollback(root, CHANNEL)] == ["v0.0.2", "v0.0.1"]
+    assert promotion.promote(root, run, CHANNEL, instead_of=promoted(root, CHANNEL)).name == "v0.0.3"
+    for text in ("2026-11-21: 0.5\n", "2026-11-21: 0.52\n"):
+        name = hashlib.md5(text.encode()).hexdigest()
+        assert (store / "files/md5" / name[:2] / name[2:]).exists()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -74,6 +75,30 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
     assert [(row["stage"], row["state"]) for row in rows] == [(name, "Ran") for name in "abcd"]
     assert all(row["seconds"] > 0 for row in rows)
     assert states == dict.fromkeys("abcd", "Ran")
+    again = subprocess.run(command("--target", "c"), cwd=chain, env=os.environ | server.environment, check=False)
+    assert again.returncode == 0
+    with server.client() as client:
+        names = {task.name for task in client.read_task_runs()}
+    assert {"a: Restored", "c: Restored"} < names  # which the graph shows
+
+
+def test_a_run_that_is_stopped(server: Server, chain: Path, tmp_path: Path) -> None:
+    """fault 3: Its stage is Cancelled, not Failed with the status of a signal, and the log has no traceback."""
+    set_param(chain, "a", until=str(tmp_path / "never"))
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen(command(), cwd=chain, env=os.environ | server.environment, stdout=file, stderr=file)
+    wait_until(started(log), "stage a is at work", process)
+    with server.client() as client:
+        before = {task.id for task in client.read_task_runs() if task.name != "a"}
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(LIMIT) != 0
+    text = log.read_text(encoding="utf-8")
+    assert "NoneType: None" not in text and "Traceback" not in text
+    with server.client() as client:
+        stopped = [task for task in client.read_task_runs() if task.id not in before and task.name == "a"]
+    assert "Cancelled" in {task.state_name for task in stopped}
+    assert "Failed" not in {task.state_name for task in stopped}
 
 
 def test_a_bad_parameter(server: Server, chain: Path) -> None:

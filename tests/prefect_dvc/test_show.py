@@ -43,6 +43,15 @@ def test_plots(tmp_path: Path) -> None:
     assert widths["Both"] == 2 * widths["One"]
 
 
+def test_plots_of_other_stages(tmp_path: Path) -> None:
+    """Those of tables that no stage of the run makes are left out."""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.csv").write_text("epoch,loss\n1,0.5\n2,0.25\n", encoding="utf-8")
+    entries: list[dict[str, Any]] = [{name: {"x": "epoch", "y": {f"{name}.csv": "loss"}}} for name in ("one", "two")]
+    (tmp_path / "dvc.yaml").write_text(yaml.safe_dump({"plots": entries}), encoding="utf-8")
+    assert list(plots(tmp_path, lambda path: path == "two.csv")) == ["two"]
+
+
 def test_flat() -> None:
     assert flat({"student": {"epochs": 3, "name": "x"}, "refine.seed": 1, "empty": {}}) == {
         "student.epochs": 3,

@@ -124,6 +124,33 @@ def test_programs_that_the_cache_has_lost(tmp_path: Path) -> None:
     assert os.access(root / "a.sh", os.X_OK)
 
 
+def test_what_dvc_does_not_see_in_the_directory_that_a_stage_makes(tmp_path: Path) -> None:
+    """A program stays one, links to directories and empty directories stay, also when the stage has nothing to do."""
+    make = "mkdir -p o/bin o/empty && cp tool o/bin/tool && chmod +x o/bin/tool && ln -s bin o/lib"
+    stages = {
+        "a": {"cmd": make, "deps": ["in.txt"], "outs": ["o"]},
+        "b": {"cmd": "o/lib/tool > l.txt && ls o >> l.txt", "deps": ["o", "in2.txt"], "outs": ["l.txt"]},
+    }
+    root = new(tmp_path / "workspace", stages, tool="#!/bin/sh\necho tool\n", **{"in.txt": "1\n", "in2.txt": "1\n"})
+    commit(root)
+    same_as_repro(root)
+    assert os.access(root / "o/bin/tool", os.X_OK)
+    assert (root / "o/lib").readlink() == Path("bin")
+    assert (root / "o/empty").is_dir()
+    write(root / "in2.txt", "2\n")
+    shutil.rmtree(root.with_name("workspace-repro"))
+    assert "Cached: a; Ran: b" in same_as_repro(root).stdout
+    assert (root / "l.txt").read_text(encoding="utf-8").split() == ["tool", "bin", "empty", "lib"]
+
+
+def test_a_graph_without_stages(tmp_path: Path) -> None:
+    """As DVCLive leaves one, for metrics alone: `dvc repro` has nothing to do, and neither has a run."""
+    root = new(tmp_path / "workspace", {}, **{"m.json": "1\n"})
+    write_yaml(root / "dvc.yaml", {"metrics": ["m.json"]})
+    commit(root)
+    assert "There is nothing to run: no dvc.yaml has a stage." in same_as_repro(root).stdout
+
+
 def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
     """fault 46: a file beside an output that has not changed stays; one that would be replaced or removed is named."""
     stages = {"o": {"cmd": "mkdir -p o && cat p > o/made.txt", "deps": ["p"], "outs": ["o"]}}

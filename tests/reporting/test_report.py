@@ -363,10 +363,9 @@ def test_held_out_texts_come_first(workspace: Path) -> None:
     assert HELD_OUT == DATASET
     outline = check(page())
     text = outline.text
-    assert "The student finds 50.0% of the texts that its teacher puts among the ten nearest" in text
+    assert "held-out texts, the student finds 50.0% of those that its teacher puts among the ten nearest" in text
     assert (
-        "On held-out texts, the student finds 50% (95% interval 47% to 56%) of its teacher’s ten nearest texts and"
-        in text
+        "held-out texts, the student finds 50% (95% interval 47% to 56%) of its teacher’s ten nearest texts and" in text
     )
     assert "(95% interval 46.9 to 56.2); chance would find 7.9%." in text
     assert "Agreement with the teacher 128 texts; ×100, with 95% intervals" in text

@@ -167,6 +167,7 @@ async function showMap() {
   const map = await ask("/api/map");
   radius = map.points.length > 500 ? 0.009 : 0.016;
   at("points").replaceChildren(...map.points.map((point) => dot(point, "point")));
+  at("pointed").textContent = "Point at a dot to read its text.";
   const kept = map.kept === null ? "" : `${(100 * map.kept).toFixed(0)} % of a text’s ten nearest texts are among its ten nearest here. `;
   at("map-note").textContent =
     `${map.points.length.toLocaleString("en")} texts, placed by ${map.method}. ${kept}` +
@@ -215,7 +216,6 @@ async function start() {
 }
 
 showButton();
-at("pointed").textContent = "Point at a dot to read its text.";
 at("search").addEventListener("submit", (event) => {
   event.preventDefault();
   const q = at("query").value;

@@ -1,0 +1,119 @@
+"""The processes of `make ui`, watched: one that dies is started again, and its log says why it died.
+
+A log is appended to, so that the lines before a death stay. One that has grown beyond LOG_BYTES becomes NAME.log.1, and
+the process writes on into an empty one.
+"""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from prefect_dvc.execution.commands import Log
+from prefect_dvc.system.process import end_group, supervised
+
+LOG_BYTES = 20 * 2**20
+DEATHS, WITHIN_SECONDS = 3, 600.0  # more within this time, and it is not started again
+POLL_SECONDS = 0.5
+
+
+class ChildError(Exception):
+    """A process dies again and again; the message has its name, its last status and its log."""
+
+
+@dataclass
+class Child:
+    """A process that is started again when it dies.
+
+    Args:
+        name: Of it and of its log.
+        command: Its words.
+        clone: Its working directory.
+        log: The file that gets its output.
+        needed: Whether nothing works without it; otherwise it is given up.
+    """
+
+    name: str
+    command: Sequence[str]
+    clone: Path
+    log: Path
+    needed: bool = True
+    process: subprocess.Popen[bytes] | None = None
+    deaths: list[float] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Start it; its output is appended to its log."""
+        with self.log.open("ab") as file:
+            file.write(f"--- {self.name} starts, {datetime.now():%Y-%m-%d %H:%M:%S}\n".encode())
+            file.flush()
+            self.process = subprocess.Popen(
+                supervised(self.command),
+                cwd=self.clone,
+                env=os.environ | {"PREFECT_DVC_CLONE": str(self.clone)},
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+
+    def rotate(self) -> None:
+        """Move the content of a long log aside; the process has the file open for appending."""
+        if self.log.exists() and self.log.stat().st_size > LOG_BYTES:
+            shutil.copyfile(self.log, self.log.with_name(f"{self.log.name}.1"))
+            os.truncate(self.log, 0)
+
+    def look(self, say: Log) -> None:
+        """Start it again if it has died; raises ChildError if it dies again and again."""
+        self.rotate()
+        if self.process is None or self.process.poll() is None:
+            return
+        now = time.monotonic()
+        self.deaths = [death for death in self.deaths if now - death < WITHIN_SECONDS] + [now]
+        ended = f"{self.name} has ended with status {self.process.returncode}; its log is {self.log}."
+        if len(self.deaths) > DEATHS:
+            self.process = None
+            if self.needed:
+                raise ChildError(f"{ended} It was started {DEATHS} times again.")
+            say(f"{ended} It is given up, since it was started {DEATHS} times again.")
+            return
+        say(f"{ended} It is started again.")
+        self.start()
+
+
+class Children:
+    """All of them, which end with the block of `running`."""
+
+    def __init__(self, home: Path) -> None:
+        self._home, self._all = home, list[Child]()
+
+    def start(self, name: str, command: Sequence[str], clone: Path, *, needed: bool = True) -> Path:
+        """Start a process, and return its log."""
+        child = Child(name, command, clone, self._home / f"{name}.log", needed)
+        self._all.append(child)
+        child.start()
+        return child.log
+
+    def watch(self, say: Log) -> None:
+        """Look after all of them until Ctrl-C; raises ChildError."""
+        while True:
+            for child in self._all:
+                child.look(say)
+            time.sleep(POLL_SECONDS)
+
+    @contextmanager
+    def running(self) -> Iterator["Children"]:
+        """End all processes with the block."""
+        with ExitStack() as stack:
+            stack.callback(self._end)
+            yield self
+
+    def _end(self) -> None:
+        processes = [child.process for child in reversed(self._all) if child.process is not None]
+        for process in processes:  # all at once, since each may take its time
+            process.terminate()
+        for process in processes:
+            end_group(process)

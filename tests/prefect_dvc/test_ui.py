@@ -1,0 +1,120 @@
+"""`make ui` without a browser: what it does when one of its processes dies, and what stops it from starting."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from prefect_dvc.server.children import LOG_BYTES, Child, ChildError, Children
+from prefect_dvc.server.serve import HOST, origin_of, read_key
+from tests.sockets import free_port
+from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
+
+UI = [sys.executable, "-m", "prefect_dvc.server.ui", "--port"]
+
+
+@contextmanager
+def ui(root: Path, port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with log.open("wb") as file:
+        process = subprocess.Popen([*UI, str(port)], cwd=root, stdout=file, stderr=subprocess.STDOUT)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(LIMIT)
+
+
+def command_of(process: subprocess.Popen[bytes], word: str) -> psutil.Process:
+    """The process below `make ui` whose command line has the word, not its supervisor."""
+    for each in psutil.Process(process.pid).children(recursive=True):
+        with suppress(psutil.Error):  # it has ended meanwhile
+            line = " ".join(each.cmdline())
+            if word in line and "supervisor.py" not in line:
+                return each
+    raise AssertionError(f"{word} does not run")
+
+
+@pytest.mark.endurance
+def test_a_server_and_a_worker_that_die(chain: Path, tmp_path: Path) -> None:
+    """Each is started again with a line; the log keeps what the dead one has written."""
+    port, log = free_port(), tmp_path / "ui.log"
+    user, _, secret = read_key(chain / ".prefect").partition(":")
+
+    def answers() -> bool:
+        try:
+            url = f"{origin_of(port)}/api/work_pools/dvc"
+            return httpx.get(url, auth=(user, secret), timeout=2).is_success
+        except httpx.HTTPError:
+            return False
+
+    with ui(chain, port, log) as process:
+        wait_until(lambda: "Prefect is at" in log.read_text(encoding="utf-8"), "it is up", process, SERVER_PAUSE)
+        for word, name in (("prefect_dvc.server.serve", "server"), ("worker start --pool dvc", "runs")):
+            command_of(process, word).send_signal(signal.SIGKILL)
+            line = f"{name} has ended with status -9; its log is {chain}/.prefect/{name}.log. It is started again."
+            wait_until(lambda line=line: line in log.read_text(encoding="utf-8"), line, process)  # type: ignore[misc]
+            assert (chain / f".prefect/{name}.log").read_text(encoding="utf-8").count(f"--- {name} starts") == 2
+        wait_until(answers, "the server answers again", process, SERVER_PAUSE)
+
+
+def test_a_process_that_dies_again_and_again(tmp_path: Path) -> None:
+    """It ends everything with the reason, unless nothing needs it; the others end with it."""
+    said: list[str] = []
+    children = Children(tmp_path)
+    with children.running():
+        children.start("beside", [sys.executable, "-c", "import sys; sys.exit(4)"], tmp_path, needed=False)
+        children.start("needed", [sys.executable, "-c", "print('why', flush=True); raise SystemExit(3)"], tmp_path)
+        with pytest.raises(ChildError, match=r"needed has ended with status 3; its log is .* It was started 3 times"):
+            children.watch(said.append)
+    assert (tmp_path / "needed.log").read_text(encoding="utf-8").count("why") == 4
+    assert "beside has ended with status 4" in " ".join(said)
+
+
+def test_a_log_is_rotated(tmp_path: Path) -> None:
+    """The process goes on writing into the emptied file."""
+    program = "import sys; [print(line.strip(), flush=True) for line in sys.stdin]"
+    child = Child("talker", [sys.executable, "-c", program], tmp_path, tmp_path / "talker.log")
+    child.log.write_bytes(b"x" * (LOG_BYTES + 1))
+    child.rotate()
+    assert (child.log.stat().st_size, (tmp_path / "talker.log.1").stat().st_size) == (0, LOG_BYTES + 1)
+
+
+@pytest.mark.parametrize("module", ["prefect_dvc.server.serve", "prefect_dvc.server.ui"])
+def test_a_port_in_use(chain: Path, module: str) -> None:
+    """regression: `serve` printed the link with the key before it failed with a traceback."""
+    with socket.socket() as other:
+        other.bind((HOST, 0))
+        other.listen()
+        port = other.getsockname()[1]
+        command = [sys.executable, "-m", module, "--port", str(port)]
+        done = subprocess.run(command, cwd=chain, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{HOST}:{port} is already in use; stop the program there, or take another port: --port" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount")
+@pytest.mark.parametrize(
+    "words",
+    [["retrain"], ["server.ui"], ["server.serve"], ["registry.promotion", "rollback"], ["pipeline"]],
+    ids=lambda words: words[0],
+)
+def test_a_read_only_workspace(chain: Path, words: list[str]) -> None:
+    """One line that names the place, from every command."""
+    module, *options = words
+    mounted = f"mount --bind {chain} {chain} && mount -o remount,bind,ro {chain} && cd {chain} && exec"
+    script = f"{mounted} {sys.executable} -m prefect_dvc.{module} {' '.join(options)}"
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, check=False)
+    if "unshare" in done.stderr or "mount:" in done.stderr:
+        pytest.skip("this container may not mount")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert str(chain) in done.stderr and "cannot be written (Read-only file system)" in done.stderr
