@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from sentence_distillery import StaticEncoder, load
 from tests.distillation.conftest import deep_encoder, paper_encoder, static_encoder
+from tests.workspace import ROOT
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no Node: apt-get install nodejs")
 
@@ -166,3 +168,10 @@ def test_any_header_is_refused(library: Path, tmp_path: Path) -> None:
         changed = json.dumps({**header, "embeddings": {**table, **change}}).encode()
         (model / "model.safetensors").write_bytes(len(changed).to_bytes(8, "little") + changed + data)
         assert 'it has no tensor "embeddings"' in message(library, model), change
+
+
+def test_the_version_is_that_of_the_python_package(library: Path) -> None:
+    """The package for npm has all of its files."""
+    package = json.loads((library.parent / "package.json").read_text("utf-8"))
+    assert package["version"] == tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert all((library.parent / name).exists() for name in package["files"])

@@ -65,7 +65,7 @@
     box.hidden = false;
     const show = (loaded, size) => {
       bar.value = loaded / size;
-      line.textContent = `The encoder is loaded: ${(loaded / 1e6).toFixed(1)} of ${(size / 1e6).toFixed(1)} MB. The texts and the map work already.`;
+      line.textContent = `Loading the encoder: ${(loaded / 1e6).toFixed(1)} of ${(size / 1e6).toFixed(1)} MB. The map works already.`;
     };
     try {
       const progress = (name) => (name === "model.safetensors" ? show : undefined);
