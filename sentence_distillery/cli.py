@@ -238,8 +238,10 @@ def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[
     """Search for the best encoder of a size, and print the trials."""
     from sentence_distillery.distillation.sizing import PRECISIONS, fit_to_size, trial_lines
 
-    if texts is None or options.dimension is not None or options.vocabulary is not None:
-        raise InputError("--megabytes chooses --dimension and --vocabulary itself: leave them out, and give --texts.")
+    if texts is None:
+        raise InputError("--megabytes needs --texts, on which the best encoder of that size is chosen.")
+    if options.dimension is not None or options.vocabulary is not None:
+        raise InputError("--megabytes chooses --dimension and --vocabulary itself: leave them out.")
     smaller, trials = fit_to_size(
         encoder, options.megabytes, texts, [options.precision] if options.precision else PRECISIONS
     )
@@ -434,7 +436,7 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         "--teacher",
         help="directory, hub id, package:<name>, module:function, or a .parquet file of vectors (text, vector)",
     )
-    parser.add_argument("--output", type=Path, help="directory of the new encoder")
+    parser.add_argument("--output", type=Path, help="directory of the new encoder; one that is there is replaced")
     parser.add_argument("--revision", help="commit of a hub id, or your version of a function")
     parser.add_argument(
         "--prompt", help="prompt before every text that the teacher embeds (default: the one in its files)"

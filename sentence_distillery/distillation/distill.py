@@ -238,7 +238,7 @@ def distill(
         write_sentences(texts, reading, cleaning, fingerprints, directory / "sentences", counters, apart)
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))
-        corpus = _labelled(teachers, labelling, directory, own)
+        corpus = _labelled(teachers, labelling, directory, own, student.dimension)
         used = Counters("sentences")
         trained = train_static(student, corpus, used, directory / "student.safetensors")
         trained.refuse_collapsed("student")
@@ -458,10 +458,11 @@ def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
 
 
 def _labelled(
-    teachers: list[GivenTeacher], settings: SoftLabels, directory: Path, own: Sequence[str]
+    teachers: list[GivenTeacher], settings: SoftLabels, directory: Path, own: Sequence[str], dimension: int
 ) -> LabelledCorpus:
     """Write the soft labels of the sentences in `directory`; vectors that an earlier call made are kept there."""
     sentences, soft_labels, kept = (directory / name for name in ("sentences", "soft_labels", "kept"))
     with atomic_directory(soft_labels) as partial:
-        label(teachers, settings, HERE, LabelDirectories(sentences, partial, kept), Counters("sentences"), own)
+        directories = LabelDirectories(sentences, partial, kept)
+        label(teachers, settings, HERE, directories, Counters("sentences"), own, least=dimension)
     return LabelledCorpus(sentences, soft_labels)

@@ -275,6 +275,12 @@ def embed_missing(store: LabelStore, sources: list[Source], embedder: Embedder, 
     return taken, len(missing)
 
 
+def refuse_dimension(asked: int, most: int) -> None:
+    """Raise InputError if a student is to have more dimensions than its teacher."""
+    if asked > most:
+        raise InputError(f"dimension = {asked}, but the teacher has only {most}; lower it to {most} or less.")
+
+
 def label(
     teachers: Sequence[GivenTeacher],
     settings: SoftLabels,
@@ -282,6 +288,7 @@ def label(
     directories: LabelDirectories,
     counters: Counters,
     own: Sequence[str] = (),
+    least: int = 1,
 ) -> None:
     """Write the soft labels of a corpus, of its passages, of its held-out sentences and of its words.
 
@@ -296,11 +303,12 @@ def label(
         directories: the directories to read and write.
         counters: counts the sentences, those without a vector as dropped.
         own: further words and terms that get their own soft label.
+        least: the dimension of the student, which a soft label must have.
 
     Raises:
         TeacherError: a teacher does not exist, or does not match its options.
-        InputError: the corpus cannot be read, an embedding is not finite in float16, or a file of vectors lacks more
-            than a tenth of the sentences.
+        InputError: the teachers have fewer dimensions than the student, the corpus cannot be read, an embedding is not
+            finite in float16, or a file of vectors lacks more than a tenth of the sentences.
     """
     parts = table_parts(directories.sentences)
     counted = Counted.of(parts)
@@ -309,6 +317,7 @@ def label(
     joint = passages(parts, settings.passages)
     log.info("%s", expectation(teachers, [*counted.sizes, *sizes(joint)], sizes(map(bare, words))))
     stores = [LabelStore(load_teacher(teacher), settings.precision, directories.kept) for teacher in teachers]
+    refuse_dimension(least, dimension(stores))  # before they embed the corpus, which takes long
     loaded = tokenizer_of(stores[0].encoder)
     if loaded and (tokenizer is None or loaded.get_vocab() != tokenizer.get_vocab()):
         words = counted.vocabulary(loaded, settings, own)

@@ -25,6 +25,7 @@ from sentence_distillery.distillation.soft_labels import (
     WORDS,
     embedding_array,
     part_texts,
+    refuse_dimension,
     sentence_ids,
     soft_label_schema,
     word_schema,
@@ -249,11 +250,7 @@ def train_static(
         InputError: the corpus or its soft labels cannot be read or have too few sentences, the teacher has fewer
             dimensions, or the loss is not finite.
     """
-    if params.dimension > corpus.dimension:
-        most = corpus.dimension
-        raise InputError(
-            f"dimension = {params.dimension}, but the teacher has only {most}; lower it to {most} or less."
-        )
+    refuse_dimension(params.dimension, corpus.dimension)
     vocabulary = Vocabulary.of(corpus)
     other = load_start(params.start_from) if params.start_from else None
     if other is not None:

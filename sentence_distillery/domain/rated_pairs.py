@@ -1,13 +1,13 @@
 """Read pairs of sentences with human ratings from a table of the user's."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from sentence_distillery.benchmarks.data import PairSet
-from sentence_distillery.corpus.tables.formats import WHOLE, read_rows
+from sentence_distillery.corpus.tables.formats import WHOLE, NoColumnError, Row, read_rows
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read
 from sentence_distillery.io.artifacts import InputError
 
@@ -41,7 +41,7 @@ def read_rated_pairs(
     left: list[str] = []
     right: list[str] = []
     scores: list[float] = []
-    for number, (_, row) in enumerate(read_rows(path, format, columns, reading.quoting), start=1):
+    for number, row in enumerate(_rows(path, format, columns, reading.quoting), start=1):
         first, second, score = (row.get(name) for name in columns)
         left.append(_sentence(first, columns[0], f"{path}, row {number}"))
         right.append(_sentence(second, columns[1], f"{path}, row {number}"))
@@ -52,6 +52,14 @@ def read_rated_pairs(
     if not low < high:
         raise InputError(f"{path}: {low:g} to {high:g} is not a scale; give --scale with the lowest and highest score.")
     return PairSet(path.stem, "test", left, right, np.array(scores, np.float32), None, (low, high))
+
+
+def _rows(path: Path, format: str, columns: Sequence[str], quoting: bool | None) -> Iterator[Row]:
+    try:
+        yield from (row for _, row in read_rows(path, format, columns, quoting))
+    except NoColumnError as error:
+        remedy = "both sentences' columns and the score's by --pair-columns"
+        raise NoColumnError(path, error.missing, error.present, remedy) from None
 
 
 def _sentence(value: object, column: str, place: str) -> str:

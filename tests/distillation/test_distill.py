@@ -38,6 +38,7 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.options import AbsentModelError, Teacher, TeacherError
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError, table_parts, write_table
+from sentence_distillery.io.ragged import Floats
 from stages import paths
 from stages.corpus import clean
 from stages.distillation import search_student, soft_labels
@@ -234,6 +235,19 @@ def test_several_teachers(tiny: Path) -> None:
     assert encoder.dimension == 40
     with pytest.raises(InputError, match=r"dimension = 40, but the teacher has only 32; lower it to 32 or less"):
         distill(TEXTS, tiny, **SMALL | {"dimension": 40})
+
+
+def test_more_dimensions_than_the_teacher_has_are_refused_at_once() -> None:
+    """Not after it has embedded a corpus, which takes long."""
+    asked: list[str] = []
+
+    def teacher(texts: list[str]) -> Floats:
+        asked.extend(texts)
+        return np.eye(32, dtype=np.float32)[np.arange(len(texts)) % 32]
+
+    with pytest.raises(InputError, match=r"dimension = 40, but the teacher has only 32"):
+        distill(TEXTS, teacher, revision="1", **SMALL | {"dimension": 40})
+    assert not set(asked) & set(TEXTS)
 
 
 def start(tiny: Path, settings: dict[str, Any], environment: dict[str, str]) -> subprocess.Popen[bytes]:

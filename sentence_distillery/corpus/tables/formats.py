@@ -307,15 +307,21 @@ _READERS: dict[str, Reader] = {
 }
 
 
-def check_columns(path: Path, names: set[str], present: Sequence[str]) -> None:
-    missing = sorted(names - set(present))
-    if missing:
-        remedy = option("text_column", params="`columns` in params.yaml")
+class NoColumnError(InputError):
+    """A table lacks a column."""
+
+    def __init__(self, path: Path, missing: str, present: Sequence[str], remedy: str) -> None:
         if not NAMED.intersection(path.suffixes):
             remedy += ". The first line of .csv and .tsv has to name the columns"
-        raise InputError(
-            f"{path} has no column '{missing[0]}' (it has {_listed(present)}); name the right one by {remedy}."
-        )
+        super().__init__(f"{path} has no column '{missing}' (it has {_listed(present)}); name {remedy}.")
+        self.missing, self.present = missing, present
+
+
+def check_columns(path: Path, names: set[str], present: Sequence[str]) -> None:
+    """Raise NoColumnError if a column is missing."""
+    if missing := sorted(names - set(present)):
+        remedy = option("text_column", params="`columns` in params.yaml")
+        raise NoColumnError(path, missing[0], present, f"the right one by {remedy}")
 
 
 def _listed(names: Sequence[str]) -> str:
