@@ -10,7 +10,7 @@ public project. Each command is a call of `stub.py`, and all data are made up. `
 was equal. Nothing of a project is executed, and no network is needed: every address leads to a closed port.
 
 MIRROR holds a git repository `owner+name` for each project, bare or not, itself or in a folder `repo`. A file of names
-(`names.txt`: our own choice; `reviewed.txt`: those of an earlier review) has a project a line:
+(`names.txt` and `further.txt`: our own choice; `reviewed.txt`: those of an earlier review) has a project a line:
 
     owner/name[@VARIANT[+VARIANT]][::DIRECTORY]
 

@@ -295,7 +295,8 @@ def open_run(
                 with Repo(str(root)) as workspace:
                     for broken in remove_broken(repo):
                         log(f"Object {broken} of DVC's cache was damaged and has been removed.")
-                    _check_out(repo)
+                    with contextlib.chdir(root):  # where the relative address of an import leads
+                        _check_out(repo)
                     bring_inputs(repo, nodes(repo, stages), workspace, log, edited=not committed)
             work = Stages(repo, nodes(repo, stages), root, pulls=bool(remote), warn=log)
         options: dict[str, Any] = {"remote": bool(remote), "force": force, "gpu": gpu, "hand_off": hand_off}

@@ -25,7 +25,7 @@ from dvc.repo import Repo
 from dvc_data.hashfile.hash_info import HashInfo
 from dvc_objects.fs.generic import transfer
 
-from prefect_dvc.workspace.contents import MD5, Content, cached, contents
+from prefect_dvc.workspace.contents import LEGACY, MD5, Content, cached, contents, store
 from prefect_dvc.workspace.directory import REFS, RUNS, locked
 from prefect_dvc.workspace.git import END, WorkspaceError, changed, git, has_content, paths
 from prefect_dvc.workspace.inputs import add_unseen, copy
@@ -43,12 +43,14 @@ class Output:
         was: That before the run, None if dvc.lock had none.
         cached: Whether it is in DVC's cache; otherwise git has it, or the directory of the run.
         executable: Whether it is a file that the system runs.
+        hash_name: The kind of its hash: DVC's before version 3 was another.
     """
 
     now: str
     was: str | None
     cached: bool = True
     executable: bool = False
+    hash_name: str = MD5
 
 
 Outputs = Mapping[str, Output]  # by path from the top of the repository
@@ -96,7 +98,13 @@ def noted_outputs(repo: Repo, names: Collection[str], before: Mapping[str, str])
     """Return the outputs of the stages `names`, as dvc.lock and the .dvc files have them now."""
     found = _outputs((node for node in repo.index.stages if node.addressing in names), repo.root_dir)
     return {
-        path: Output(out.hash_info.value, before.get(path), bool(out.use_cache), bool(out.meta and out.meta.isexec))
+        path: Output(
+            now=out.hash_info.value,
+            was=before.get(path),
+            cached=bool(out.use_cache),
+            executable=bool(out.meta and out.meta.isexec),
+            hash_name=out.hash_name,
+        )
         for path, out in found
         if out.hash_info
     }
@@ -142,7 +150,7 @@ def apply_run(root: Path, name: str) -> None:
             _refuse_lost(name, changes)
             _refuse_unsaved(repo, name, changes)
             if files:
-                _restore(root, after, sorted(files), stage=bool(repo.config["core"].get("autostage")))
+                _restore(root, name, after, sorted(files), stage=bool(repo.config["core"].get("autostage")))
             for change in changes:
                 _make(repo, change)
 
@@ -151,13 +159,19 @@ def _within(path: str, files: Collection[str]) -> bool:
     return path in files or any(file.startswith(f"{path}/") for file in files)
 
 
-def _restore(root: Path, revision: str, files: Sequence[str], *, stage: bool) -> None:
-    """Write files of a commit; with `stage` (core.autostage), add those to the index that DVC would."""
+def _restore(root: Path, name: str, revision: str, files: Sequence[str], *, stage: bool) -> None:
+    """Write files of a run's commit; with `stage` (core.autostage), add those to the index that DVC would.
+
+    Those that DVC writes have the line ends that it gave them, also if git would convert them.
+    """
     own = [file for file in files if Path(file).name in (".gitignore", "dvc.lock") or file.endswith(".dvc")]
     for where, wanted in (("--worktree", files), ("--staged", own if stage else [])):
         listed = [f"--source={revision}", where, "--pathspec-from-file=-", "--pathspec-file-nul"]
         if wanted:
             git(root, "restore", *listed, given="\0".join(wanted), GIT_LITERAL_PATHSPECS="1")
+    for file in own:
+        if (written := root / RUNS / name / file).is_file() and (root / file).is_file():
+            copy(written.parent, written, root / file)
 
 
 def _refuse_changed(root: Path, name: str, files: set[str], before: str, after: str) -> None:
@@ -189,14 +203,14 @@ class _Change:
 
 def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
     place = Path(repo.root_dir) / path
-    target, source = cached(repo, output.now), None
+    target, source = cached(repo, output.now, output.hash_name), None
     if target is None and not output.cached and (directory / path).exists():
         with Repo(str(directory)) as run:  # the workspace's own .dvcignore leaves out all that lies below .dvc
-            found = contents(run, directory / path)
+            found = contents(run, directory / path, output.hash_name)
         target, source = (found, directory / path) if found.total == output.now else (None, None)
     if target is None:
         return _Change(place, output, None, None)
-    now = Content() if place.is_symlink() and not place.is_dir() else contents(repo, place)
+    now = Content() if place.is_symlink() and not place.is_dir() else contents(repo, place, output.hash_name)
     write = [name for name, oid in target.files.items() if now.files.get(name) != oid]
     additional = [name for name in now.files if name not in target.files]
     another_kind = ("" in now.files) != ("" in target.files)
@@ -237,7 +251,7 @@ def _file(path: Path, name: str) -> Path:
 
 
 def _is_saved(repo: Repo, root: Path, file: Path, oid: str) -> bool:
-    return bool(repo.cache.local.exists(oid)) or has_content(root, file)
+    return any(store(repo, kind).exists(oid) for kind in (MD5, LEGACY)) or has_content(root, file)
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -262,11 +276,10 @@ def _make(repo: Repo, change: _Change) -> None:
         if change.source is not None:
             copy(change.source, _file(change.source, name), file)
         else:
-            store = repo.cache.local
-            transfer(
-                store.fs, store.oid_to_path(change.target.files[name]), localfs, str(file), links=store.cache_types
-            )
-        repo.state.save(str(file), localfs, HashInfo(MD5, change.target.files[name]))
+            objects = store(repo, change.output.hash_name)
+            stored = objects.oid_to_path(change.target.files[name])
+            transfer(objects.fs, stored, localfs, str(file), links=repo.cache.local.cache_types)
+        repo.state.save(str(file), localfs, HashInfo(change.output.hash_name, change.target.files[name]))
     if change.output.executable:
         change.path.chmod(change.path.stat().st_mode | 0o111)
     if change.made is not None:

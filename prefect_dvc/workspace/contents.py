@@ -28,18 +28,23 @@ def contents(repo: Repo, path: Path, hash_name: str = MD5) -> Content:
     """Hash what lies at a path of a repository's workspace; DVC remembers the hashes of unchanged files."""
     if not path.exists():
         return Content()
-    store = repo.cache.legacy if hash_name == LEGACY else repo.cache.local
-    _, _, found = build(store, str(path), localfs, hash_name, ignore=repo.dvcignore, dry_run=True)
+    _, _, found = build(store(repo, hash_name), str(path), localfs, hash_name, ignore=repo.dvcignore, dry_run=True)
     return _content(found)
 
 
-def cached(repo: Repo, total: str) -> Content | None:
+def store(repo: Repo, hash_name: str) -> Any:
+    """Return the part of DVC's cache that has objects of a kind of hash."""
+    return repo.cache.legacy if hash_name == LEGACY else repo.cache.local
+
+
+def cached(repo: Repo, total: str, hash_name: str = MD5) -> Content | None:
     """Return what DVC's cache has under a hash; None if it lacks a part."""
+    objects = store(repo, hash_name)
     try:
-        found = _content(load(repo.cache.local, HashInfo(MD5, total)))
+        found = _content(load(objects, HashInfo(hash_name, total)))
     except (FileNotFoundError, ObjectFormatError):
         return None
-    return found if all(map(repo.cache.local.exists, found.files.values())) else None
+    return found if all(map(objects.exists, found.files.values())) else None
 
 
 def recorded(out: Any) -> Content:

@@ -69,7 +69,7 @@ class Page:
         """GET /api/search?q=...: the closest texts, and how the student reads the query."""
         query = request.query_params.get("q", "")
         if not query.strip() or len(query) > QUERY:
-            raise RefusedError(400, f"q is a text of 1 to {QUERY:,} characters.", None, "q")
+            raise RefusedError(400, f"A query has 1 to {QUERY:,} characters, and not only blanks.", None, "q")
         where = self._where(request)
         found = await run_in_threadpool(self._found, query, where)
         words = [

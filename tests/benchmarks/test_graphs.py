@@ -231,6 +231,6 @@ def test_the_names_of_projects(tmp_path: Path) -> None:
 
 
 def test_every_listed_name_is_one() -> None:
-    for name in ("names.txt", "reviewed.txt"):
+    for name in ("names.txt", "reviewed.txt", "further.txt"):
         projects = list(read_names(Path(__file__).parents[2] / "benchmarks/graphs" / name))
         assert len({project.key for project in projects}) == len(projects)

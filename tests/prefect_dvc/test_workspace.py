@@ -1,5 +1,7 @@
 """Somebody's repository: nothing of theirs is lost, and a run reads what `dvc repro` would read."""
 
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -141,6 +143,62 @@ def test_what_dvc_does_not_see_in_the_directory_that_a_stage_makes(tmp_path: Pat
     shutil.rmtree(root.with_name("workspace-repro"))
     assert "Cached: a; Ran: b" in same_as_repro(root).stdout
     assert (root / "l.txt").read_text(encoding="utf-8").split() == ["tool", "bin", "empty", "lib"]
+
+
+def old_object(root: Path, content: bytes) -> str:
+    """Put a file into the part of DVC's cache that versions before 3 wrote; return its hash."""
+    name = hashlib.md5(content).hexdigest()
+    place = root / ".dvc/cache" / name[:2] / name[2:]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)
+    return name
+
+
+def test_data_of_dvc_2(tmp_path: Path) -> None:
+    """It has another kind of hash, and another place in the cache; a file, a directory, and an output that stays."""
+    stages = {
+        "a": {"cmd": "cat data.csv d/x > o.txt", "deps": ["data.csv", "d"], "outs": ["o.txt"]},
+        "old": {"cmd": "echo old > old.txt", "outs": ["old.txt"]},
+    }
+    files = {"data.csv": "1\n2\n", "d__x": "3\n", "old.txt": "old\n", ".gitignore": "/data.csv\n/d\n/old.txt\n"}
+    root = new(tmp_path / "workspace", stages, **files)
+    one, inner, made = (old_object(root, content) for content in (b"1\n2\n", b"3\n", b"old\n"))
+    listed = json.dumps([{"md5": inner, "relpath": "x"}]).encode()
+    total = f"{old_object(root, listed)}.dir"
+    (root / f".dvc/cache/{total[:2]}/{total[2:-4]}").rename(root / f".dvc/cache/{total[:2]}/{total[2:]}")
+    write(root / "data.csv.dvc", f"outs:\n- md5: {one}\n  size: 4\n  path: data.csv\n")
+    write(root / "d.dvc", f"outs:\n- md5: {total}\n  size: 2\n  nfiles: 1\n  path: d\n")
+    outs = [{"path": "old.txt", "md5": made, "size": 4}]
+    write_yaml(root / "dvc.lock", {"schema": "2.0", "stages": {"old": {"cmd": "echo old > old.txt", "outs": outs}}})
+    commit(root)
+    done = same_as_repro(root)
+    assert "Ran: a" in done.stdout and "old: Cached" in done.stdout
+    assert (root / "o.txt").read_text(encoding="utf-8") == "1\n2\n3\n"
+    (root / "data.csv").unlink()
+    assert pipeline(root, "--apply").returncode == 0
+    assert (root / "data.csv").read_bytes() == b"1\n2\n"
+
+
+def test_line_ends_that_git_converts(tmp_path: Path) -> None:
+    """dvc.lock and .gitignore come back as DVC wrote them, not as git would check them out."""
+    stages = {"a": {"cmd": "cp in.txt o.txt", "deps": ["in.txt"], "outs": ["o.txt"]}}
+    root = new(tmp_path / "workspace", stages, **{"in.txt": "1\n", ".gitattributes": "* text=auto eol=crlf\n"})
+    commit(root)
+    same_as_repro(root)
+    assert b"\r" not in (root / "dvc.lock").read_bytes() + (root / ".gitignore").read_bytes()
+
+
+def test_an_import_that_is_not_downloaded_yet(tmp_path: Path) -> None:
+    source = new(tmp_path / "source", {}, d="1\n")
+    (source / "dvc.yaml").unlink()
+    dvc_("add", "--quiet", "d", cwd=source)
+    commit(source)
+    stages = {"a": {"cmd": "cp e o.txt", "deps": ["e"], "outs": ["o.txt"]}}
+    root = new(tmp_path / "workspace", stages)
+    dvc_("import", "--quiet", "../source", "d", "--out", "e", "--no-download", cwd=root)
+    commit(root)
+    same_as_repro(root)
+    assert (root / "o.txt").read_text(encoding="utf-8") == "1\n"
 
 
 def test_a_graph_without_stages(tmp_path: Path) -> None:

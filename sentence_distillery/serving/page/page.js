@@ -41,6 +41,7 @@ async function show(question, asked) {
     at("problem").textContent = error.message;
     at("problem").hidden = false;
     at("results").hidden = true;
+    showWords(null);
   }
 }
 
