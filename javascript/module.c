@@ -133,7 +133,7 @@ int encode(const uint8_t *bytes, const uint32_t *ends, size_t count, size_t widt
 {
     size_t start = 0;
     for (size_t i = 0; i < count; i++) {
-        sums_start(&sums, &ids, width);
+        sums_start(&sums, width);
         int found = look_up(bytes + start, ends[i] - start, &ids);
         if (found < 0)
             return found;
