@@ -99,6 +99,7 @@ ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT)) $(if $(DATABASE),--database $(DATABASE))
 
 bench: $(READY)
+	python -m benchmarks.kinds $(if $(FROM),--from $(FROM))
 	python -m benchmarks.encoding
 
 fuzz: TEXTS ?= 100000

@@ -95,6 +95,7 @@ typedef struct {
     Slot *slots;
     uint8_t *pool;
     uint64_t *filter; /* a bit for the hash of each string: most that are absent are told by it alone */
+    uint16_t *limits; /* by the hash of three bytes: the length of the longest string that begins with them */
     size_t mask, count, pool_used, pool_room, longest;
     unsigned slot_shift, filter_shift; /* the high bits of a hash that are left */
 } Map;

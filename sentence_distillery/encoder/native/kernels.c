@@ -7,9 +7,9 @@
 
 #if defined(__GNUC__)
 #define HAS_VECTORS
-#define LANES_16 16
-typedef int8_t Byte16 __attribute__((vector_size(LANES_16)));
-typedef int16_t Short16 __attribute__((vector_size(2 * LANES_16)));
+#define LANES 16
+typedef int8_t Bytes __attribute__((vector_size(LANES)));
+typedef int16_t Shorts __attribute__((vector_size(2 * LANES)));
 typedef uint8_t Block __attribute__((vector_size(CLASS_BLOCK)));
 #endif
 

@@ -2,7 +2,7 @@
 
    KERNEL(name) names a function of this set, TARGET is the attribute that has the compiler use the set. All loops run
    over numbers side by side, so that sums have the same bits whatever the set: nothing is reordered but the squares of
-   `length`, which are in sixteen lanes everywhere. */
+   `length`, which are in 32 lanes everywhere. */
 
 /* Lower-case a block of ASCII and say of each byte what it is. White space becomes a blank; a byte that is not
    printable ASCII or white space gets ODD, and its output means nothing. Returns the number of bytes before the first
@@ -52,20 +52,20 @@ TARGET static void KERNEL(sum_bytes)(const int8_t *table, size_t stride, size_t 
 {
     size_t start = 0;
 #ifdef HAS_VECTORS
-    for (; start + LANES_16 * 4 <= width; start += LANES_16 * 4) { /* four registers, filled by all rows in turn */
-        Short16 one = {0}, two = {0}, three = {0}, four = {0};
+    for (; start + LANES * 4 <= width; start += LANES * 4) { /* a few registers, filled by all rows in turn */
+        Shorts one = {0}, two = {0}, three = {0}, four = {0};
         for (size_t i = 0; i < count; i++) {
-            Byte16 parts[4];
+            Bytes parts[4];
             memcpy(parts, table + (size_t)ids[i] * stride + start, sizeof parts);
-            one += __builtin_convertvector(parts[0], Short16);
-            two += __builtin_convertvector(parts[1], Short16);
-            three += __builtin_convertvector(parts[2], Short16);
-            four += __builtin_convertvector(parts[3], Short16);
+            one += __builtin_convertvector(parts[0], Shorts);
+            two += __builtin_convertvector(parts[1], Shorts);
+            three += __builtin_convertvector(parts[2], Shorts);
+            four += __builtin_convertvector(parts[3], Shorts);
         }
         memcpy(sums + start, &one, sizeof one);
-        memcpy(sums + start + LANES_16, &two, sizeof two);
-        memcpy(sums + start + LANES_16 * 2, &three, sizeof three);
-        memcpy(sums + start + LANES_16 * 3, &four, sizeof four);
+        memcpy(sums + start + LANES, &two, sizeof two);
+        memcpy(sums + start + LANES * 2, &three, sizeof three);
+        memcpy(sums + start + LANES * 3, &four, sizeof four);
     }
 #endif
     if (start == width)
@@ -110,14 +110,14 @@ TARGET static void KERNEL(add_halves)(const uint16_t *table, size_t stride, size
 /* The length of a vector. */
 TARGET static float KERNEL(length)(const float *vector, size_t width)
 {
-    float lanes[16] = {0};
+    float lanes[32] = {0};
     size_t start = 0;
-    for (; start + 16 <= width; start += 16)
-        for (size_t lane = 0; lane < 16; lane++)
+    for (; start + 32 <= width; start += 32)
+        for (size_t lane = 0; lane < 32; lane++)
             lanes[lane] += vector[start + lane] * vector[start + lane];
     for (size_t lane = 0; start + lane < width; lane++)
         lanes[lane] += vector[start + lane] * vector[start + lane];
-    for (size_t half = 8; half > 0; half /= 2)
+    for (size_t half = 16; half > 0; half /= 2)
         for (size_t lane = 0; lane < half; lane++)
             lanes[lane] += lanes[lane + half];
     return sqrtf(lanes[0]);

@@ -23,26 +23,22 @@ const char *unicode_version(void)
     return UNICODE_TABLES;
 }
 
-static uint64_t *emoji_word(Emoji *emoji, uint32_t code)
-{
-    if (code - LOW_START < RANGE)
-        return &emoji->low[(code - LOW_START) / 64];
-    return code - HIGH_START < RANGE ? &emoji->high[(code - HIGH_START) / 64] : NULL;
-}
-
 int emoji_add(Emoji *emoji, uint32_t code)
 {
-    uint64_t *word = emoji_word(emoji, code);
-    if (!word)
+    if (code - LOW_START < RANGE)
+        emoji->low[(code - LOW_START) / 64] |= (uint64_t)1 << code % 64;
+    else if (code - HIGH_START < RANGE)
+        emoji->high[(code - HIGH_START) / 64] |= (uint64_t)1 << code % 64;
+    else
         return -1;
-    *word |= (uint64_t)1 << code % 64;
     return 0;
 }
 
 static int is_emoji(const Emoji *emoji, uint32_t code)
 {
-    const uint64_t *word = emoji_word((Emoji *)emoji, code);
-    return word && (*word >> code % 64 & 1);
+    if (code - LOW_START < RANGE)
+        return emoji->low[(code - LOW_START) / 64] >> code % 64 & 1;
+    return code - HIGH_START < RANGE && (emoji->high[(code - HIGH_START) / 64] >> code % 64 & 1);
 }
 
 /* Decode a character; a byte that begins none is one of its own. `length` is at least 1 and stays within the text. */
@@ -84,11 +80,13 @@ static unsigned entry_of(uint32_t code, int normalizer)
     return ENTRIES[((size_t)blocks[code >> BLOCK_BITS] << BLOCK_BITS) + (code & ((1u << BLOCK_BITS) - 1))];
 }
 
-/* Append a character of normalised text; there is room. */
+/* Append a character of normalised text of at most four bytes; there is room, also for four kinds. */
 static void append(Text *text, const uint8_t *bytes, size_t length, uint8_t kind)
 {
-    memcpy(text->bytes + text->used, bytes, length);
-    memset(text->kinds + text->used, kind, length);
+    uint8_t *at = text->bytes + text->used;
+    for (size_t i = 0; i < length; i++)
+        at[i] = bytes[i];
+    memset(text->kinds + text->used, kind, 4);
     text->used += length;
 }
 
@@ -99,17 +97,14 @@ static void append_blank(Text *text)
 
 /* Append a character of a kind from LETTER to STRANGE_SYMBOL that stays as it is, unless it is an emoji. */
 static void append_kind(Reader *reader, const Emoji *emoji, Text *text, const uint8_t *bytes, size_t length,
-                        unsigned entry)
+                        uint32_t code, unsigned entry)
 {
     uint8_t kind = KIND_OF[entry];
     int strange = entry >= STRANGE_LETTER;
     reader->strange |= strange & reader->after_strange;
     reader->after_strange = strange;
-    if (length > 2) { /* below U+0800 there are none */
-        size_t decoded;
-        if (is_emoji(emoji, decode_utf8(bytes, bytes + length, &decoded)))
-            kind = kind & NO_LETTER ? KIND_EMOJI : KIND_EMOJI_W;
-    }
+    if (is_emoji(emoji, code))
+        kind = kind & NO_LETTER ? KIND_EMOJI : KIND_EMOJI_W;
     append(text, bytes, length, kind);
 }
 
@@ -125,8 +120,9 @@ static void append_expansion(Reader *reader, const Emoji *emoji, Text *text, uns
 {
     const uint8_t *at = EXPANSIONS + EXPANSION_OFFSETS[number];
     for (unsigned left = *at++; left > 0; left--) {
-        unsigned entry = at[0], length = at[1];
-        append_kind(reader, emoji, text, at + 2, length, entry);
+        size_t length = at[1];
+        uint32_t code = decode_utf8(at + 2, at + 2 + length, &length);
+        append_kind(reader, emoji, text, at + 2, length, code, at[0]);
         at += 2 + length;
     }
 }
@@ -157,7 +153,7 @@ static void append_character(Reader *reader, int normalizer, const Emoji *emoji,
             append_hangul(text, code - 0xAC00);
         return;
     }
-    append_kind(reader, emoji, text, at, length, entry);
+    append_kind(reader, emoji, text, at, length, code, entry);
 }
 
 int text_new(Text *text)

@@ -125,11 +125,16 @@ int sums_flush(Ids *ids, void *into)
     return 0;
 }
 
+static int is_ordinary(float length)
+{
+    return length > SHORTEST && length < INFINITY;
+}
+
 /* Scale a vector to length 1, one of length 0 to zeros. Squares that float32 lacks are avoided. */
 static void write_unit(const Kernels *kernels, const float *vector, size_t width, float *out)
 {
     float length = kernels->length(vector, width), largest = 0;
-    if (length > SHORTEST && length < INFINITY) {
+    if (is_ordinary(length)) {
         kernels->scale(vector, width, 1 / length, out);
         return;
     }
@@ -145,26 +150,45 @@ static void write_unit(const Kernels *kernels, const float *vector, size_t width
         out[k] /= length;
 }
 
-/* Append the channel: each stem adds its weight at its places, and all of it has `weight` times the length before. */
-static void append_channel(Sums *sums)
+/* Add up the channel after the sums: each stem adds its weight at its places. */
+static float *add_stems(Sums *sums)
 {
     const Channel *channel = sums->channel;
-    const Kernels *kernels = sums->kernels;
     float *part = sums->vector + sums->summed;
     memset(part, 0, channel->dimension * sizeof *part);
     for (size_t i = 0; i < sums->listed; i++) {
         size_t stem = sums->stems[i];
         uint32_t count = sums->counts[stem];
         float weight = (float)(channel->idf[stem] * (1 + (count > 1 ? log(count) : 0.0)));
+        float signed_weight[] = {weight, -weight};
         const uint32_t *places = channel->places + stem * PLACES;
         for (size_t k = 0; k < PLACES; k++)
-            part[places[k] >> 1] += places[k] & 1 ? -weight : weight;
+            part[places[k] >> 1] += signed_weight[places[k] & 1];
         sums->counts[stem] = 0;
     }
     sums->listed = 0;
-    write_unit(kernels, part, channel->dimension, part);
-    float factor = channel->weight * kernels->length(sums->vector, sums->summed);
-    kernels->scale(part, channel->dimension, factor, part);
+    return part;
+}
+
+/* Write sums and channel at unit length: the channel has `weight` times the length of the sums before. */
+static void write_with_channel(const Sums *sums, float *part, int form, float *out)
+{
+    const Kernels *kernels = sums->kernels;
+    size_t width = sums->width, own = sums->summed, dimension = sums->channel->dimension;
+    float weight = sums->channel->weight, length = kernels->length(sums->vector, own);
+    float part_length = kernels->length(part, dimension), whole = length * sqrtf(1 + weight * weight);
+    if (form == AS_UNIT && width == own + dimension && is_ordinary(whole) && is_ordinary(length) &&
+        is_ordinary(part_length)) {
+        kernels->scale(sums->vector, own, 1 / whole, out);
+        kernels->scale(part, dimension, weight * length / (whole * part_length), out + own);
+        return;
+    }
+    write_unit(kernels, part, dimension, part);
+    kernels->scale(part, dimension, weight * length, part);
+    if (form == AS_UNIT)
+        write_unit(kernels, sums->vector, width, out);
+    else
+        memcpy(out, sums->vector, width * sizeof *out);
 }
 
 /* Write the vector of a text: of unit length, as the mean of its known tokens, or as their sum. */
@@ -180,8 +204,8 @@ void sums_finish(Sums *sums, Ids *ids, int form, float *out)
         sums->kernels->scale(sums->vector, sums->summed, sums->table->unit / (float)(sums->known ? sums->known : 1),
                              sums->vector);
     if (with_channel(sums))
-        append_channel(sums);
-    if (form == AS_UNIT)
+        write_with_channel(sums, add_stems(sums), form, out);
+    else if (form == AS_UNIT)
         write_unit(sums->kernels, sums->vector, sums->width, out);
     else
         memcpy(out, sums->vector, sums->width * sizeof *out);

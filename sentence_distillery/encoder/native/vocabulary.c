@@ -13,7 +13,7 @@
 #define SHORT UINT32_MAX
 #define STEP UINT64_C(0x9E3779B97F4A7C15) /* 2^64 divided by the golden ratio: multiplied, its high bits are mixed */
 
-enum { KEY_BYTES = 8, FILTER_BITS_EACH = 16, LONGEST_STRING = 512 };
+enum { KEY_BYTES = 8, FILTER_BITS_EACH = 16, LIMIT_BITS = 13, LIMIT_BYTES = 3, LONGEST_STRING = 512 };
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define LITTLE_ENDIAN_WORDS
@@ -29,6 +29,30 @@ static uint64_t load(const uint8_t *at, size_t length)
 #else
     memcpy(&key, at, length);
     return key;
+#endif
+}
+
+static unsigned lowest_bit(uint64_t bits)
+{
+#ifdef __GNUC__
+    return (unsigned)__builtin_ctzll(bits);
+#else
+    unsigned place = 0;
+    while (!(bits >> place & 1))
+        place++;
+    return place;
+#endif
+}
+
+static unsigned highest_bit(uint64_t bits)
+{
+#ifdef __GNUC__
+    return 63 - (unsigned)__builtin_clzll(bits);
+#else
+    unsigned place = 63;
+    while (!(bits >> place & 1))
+        place--;
+    return place;
 #endif
 }
 
@@ -56,6 +80,11 @@ static size_t first_slot(const Map *map, uint64_t key)
     return (size_t)(key * STEP >> map->slot_shift);
 }
 
+static uint16_t *limit_of(const Map *map, const uint8_t *at)
+{
+    return &map->limits[load(at, LIMIT_BYTES) * STEP >> (64 - LIMIT_BITS)];
+}
+
 /* Make room for `count` strings of `bytes` bytes in all, half of the slots free. */
 static int map_new(Map *map, size_t count, size_t bytes)
 {
@@ -64,11 +93,12 @@ static int map_new(Map *map, size_t count, size_t bytes)
         slots *= 2;
     for (map->filter_shift = 54; bits < count * FILTER_BITS_EACH; map->filter_shift--)
         bits *= 2;
+    map->limits = calloc((size_t)1 << LIMIT_BITS, sizeof *map->limits);
     map->slots = malloc(slots * sizeof *map->slots);
     map->filter = calloc(bits / 64, sizeof *map->filter);
     map->pool_room = bytes + count * sizeof(uint32_t) + KEY_BYTES;
     map->pool = malloc(map->pool_room);
-    if (!map->slots || !map->filter || !map->pool || map->pool_room >= SHORT)
+    if (!map->slots || !map->limits || !map->filter || !map->pool || map->pool_room >= SHORT)
         return -1;
     map->mask = slots - 1;
     for (size_t i = 0; i < slots; i++)
@@ -81,6 +111,7 @@ static void map_free(Map *map)
     free(map->slots);
     free(map->pool);
     free(map->filter);
+    free(map->limits);
 }
 
 static int same(const Map *map, const Slot *slot, uint64_t key, const uint8_t *at, size_t length)
@@ -136,6 +167,8 @@ static int map_add(Map *map, const uint8_t *string, size_t length, int32_t id)
     map->filter[hash >> map->filter_shift >> 6] |= (uint64_t)1 << (hash >> map->filter_shift & 63);
     if (length > map->longest)
         map->longest = length;
+    if (length >= LIMIT_BYTES && length > *limit_of(map, at))
+        *limit_of(map, at) = (uint16_t)length;
     return 0;
 }
 
@@ -203,29 +236,38 @@ static int push(Ids *ids, int32_t id)
     return 0;
 }
 
-/* Find the longest string of a map with which a text begins; 0 if there is none. */
+/* Find the longest string of a map with which a text begins; 0 if there is none. The filter is asked for up to 64 lengths at a time, and then the map for those that may be there, the longest first. */
 static size_t longest_match(const Map *map, const uint8_t *at, size_t left, int32_t *id)
 {
-    uint64_t hash = 0, marked[LONGEST_STRING / 64]; /* the lengths that may be in the map */
-    size_t most = left < map->longest ? left : map->longest;
-    memset(marked, 0, (most + 63) / 64 * sizeof *marked);
-    for (size_t k = 0; k < most; k++) {
-        hash = filter_step(hash, at[k]);
-        uint64_t bit = map->filter[hash >> map->filter_shift >> 6] >> (hash >> map->filter_shift & 63) & 1;
-        marked[k / 64] |= bit << k % 64;
-    }
-    for (size_t k = most; k-- > 0;) {
-        if (!marked[k / 64]) {
-            k -= k % 64; /* no length of this part */
-            continue;
+    uint64_t hash = 0;
+    size_t most = *limit_of(map, at), best = 0;
+    if (most < LIMIT_BYTES) /* shorter strings are not in the table of limits */
+        most = LIMIT_BYTES - 1;
+    if (most > left)
+        most = left;
+    for (size_t start = 0; start < most; start += 64) {
+        uint64_t marked = 0;
+        size_t end = most - start < 64 ? most - start : 64;
+        for (size_t k = 0; k < end; k++) {
+            hash = filter_step(hash, at[start + k]);
+            if ((at[start + k + 1] & 0xC0) == 0x80) /* within a character */
+                continue;
+            uint64_t place = hash >> map->filter_shift;
+            marked |= (map->filter[place >> 6] >> (place & 63) & 1) << k;
         }
-        if (marked[k / 64] >> k % 64 & 1) {
-            *id = map_find(map, key_of(at, k + 1), at, k + 1);
-            if (*id >= 0)
-                return k + 1;
+        while (marked) {
+            unsigned k = highest_bit(marked);
+            size_t length = start + k + 1;
+            int32_t found = map_find(map, key_of(at, length), at, length);
+            if (found >= 0) {
+                *id = found;
+                best = length;
+                break;
+            }
+            marked ^= UINT64_C(1) << k;
         }
     }
-    return 0;
+    return best;
 }
 
 /* Cut a word into pieces, or find it unknown as a whole. */
@@ -295,20 +337,6 @@ static int stands_alone(const Text *text, const Match *match)
     return before && (match->end == text->cut || text->kinds[match->end] & NO_LETTER);
 }
 
-#ifdef LITTLE_ENDIAN_WORDS
-static unsigned lowest_bit(uint64_t bits)
-{
-#ifdef __GNUC__
-    return (unsigned)__builtin_ctzll(bits);
-#else
-    unsigned place = 0;
-    while (!(bits >> place & 1))
-        place++;
-    return place;
-#endif
-}
-#endif
-
 static size_t end_of_word(const Text *text, size_t place)
 {
 #ifdef LITTLE_ENDIAN_WORDS
@@ -333,38 +361,44 @@ static size_t size_of_character(const Text *text, size_t place)
     return length;
 }
 
+/* Look for the term whose first sign is at `sign`, in or after the word from `place` on. Returns 1 and the match if one
+   stands alone; `searched` is where the next one may start. */
+static int term_at(const Vocabulary *vocabulary, const Text *text, size_t place, size_t sign, size_t *searched,
+                   Match *match)
+{
+    size_t first = place > *searched ? place : *searched;
+    if (first > sign || !find_term(vocabulary, text, first, sign, match))
+        return 0;
+    *searched = match->end;
+    return stands_alone(text, match);
+}
+
 int look_up_text(const Vocabulary *vocabulary, const Text *text, Ids *ids)
 {
-    size_t place = 0, searched = 0; /* no term starts before `searched` any more */
+    size_t place = 0, searched = 0;
+    memset(text->bytes + text->used, ' ', TEXT_MARGIN); /* what is read beyond the end means nothing, but is defined */
     memset(text->kinds + text->used, KIND_SPACE, TEXT_MARGIN);
     while (place < text->cut) {
         uint8_t kind = text->kinds[place];
+        const uint8_t *at = text->bytes + place;
         size_t end = kind & SEPARATOR ? place : end_of_word(text, place);
+        Match match;
         if (kind == KIND_EMOJI || kind == KIND_EMOJI_W) {
             size_t length = size_of_character(text, place);
-            const uint8_t *at = text->bytes + place;
             if (push(ids, map_find(&vocabulary->terms, key_of(at, length), at, length)) < 0)
                 return -1;
             place += length;
             continue;
         }
-        if (end < text->cut && vocabulary->sign[text->bytes[end]]) {
-            Match match;
-            size_t first = place > searched ? place : searched;
-            if (first <= end && find_term(vocabulary, text, first, end, &match)) {
-                searched = match.end;
-                if (stands_alone(text, &match)) {
-                    if (match.start > place &&
-                        look_up_word(vocabulary, text->bytes + place, match.start - place, ids) < 0)
-                        return -1;
-                    if (push(ids, match.id) < 0)
-                        return -1;
-                    place = match.end;
-                    continue;
-                }
-            }
+        if (end < text->cut && vocabulary->sign[text->bytes[end]] &&
+            term_at(vocabulary, text, place, end, &searched, &match)) {
+            if ((match.start > place && look_up_word(vocabulary, at, match.start - place, ids) < 0) ||
+                push(ids, match.id) < 0)
+                return -1;
+            place = match.end;
+            continue;
         }
-        if (end > place && look_up_word(vocabulary, text->bytes + place, end - place, ids) < 0)
+        if (end > place && look_up_word(vocabulary, at, end - place, ids) < 0)
             return -1;
         if (text->bytes[end] < 0x80)
             place = end + 1; /* a blank, or a sign that has been looked at */
