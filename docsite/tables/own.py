@@ -85,6 +85,36 @@ def speed() -> list[str]:
     ]
 
 
+def kinds() -> list[str]:
+    """Texts a second on one core, by the kind of text."""
+    found = record("kinds")
+    rows = [
+        [
+            name,
+            rounded(row["mean_characters"]),
+            f"{100 * row['ascii']:.0f} %",
+            rounded(row["own"]),
+            rounded(row["model2vec"]),
+            f"{row['times']:.0f} times",
+            rounded(row["own for search"]),
+            f"{row['times_for_search']:.0f} times",
+        ]
+        for name, row in found["kinds"].items()
+    ]
+    heads = ["kind of text", "characters", "all ASCII", "texts/s", "model2vec", "faster", "for search", "faster"]
+    one, first = found["one_text_microseconds"], found["texts_per_second_of_the_first_call"]
+    return [
+        *grid(heads, rows),
+        "",
+        f"Geometric mean {found['geometric_mean']:.0f} times, for search {found['geometric_mean_for_search']:.0f}. One "
+        f"core of {found['machine']['processor']} and one process each, the same table, seconds of the processor, the "
+        f"fastest of {found['runs']} runs in turns: `python -m benchmarks.kinds`, a part of `make bench`. A call "
+        f"with one short text takes {one['own']:.1f} µs, for search {one['own for search']:.1f} µs, in model2vec "
+        f"{one['model2vec']:.0f} µs. The first call after loading reads {rounded(first['first'])} bank questions a "
+        f"second, the second one {rounded(first['second'])}.",
+    ]
+
+
 def _times(row: dict[str, float]) -> str:
     """Show how many times as fast this library is."""
     return f"{row['own_is_times_as_fast']:.1f} times"
@@ -154,6 +184,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "runs": runs,
     "seeds": seeds,
     "speed": speed,
+    "kinds": kinds,
     "banking77": banking77,
     "medical": medical,
     "languages": partial(settings, "domains/manpages", "language, pieces", digits=1, compared=False),

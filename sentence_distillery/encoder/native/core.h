@@ -95,7 +95,7 @@ typedef struct {
     Slot *slots;
     uint8_t *pool;
     uint64_t *filter; /* a bit for the hash of each string: most that are absent are told by it alone */
-    uint16_t *limits; /* by the hash of three bytes: the length of the longest string that begins with them */
+    uint8_t *limits;  /* by the hash of three bytes: the length of the longest string that begins with them */
     size_t mask, count, pool_used, pool_room, longest;
     unsigned slot_shift, filter_shift; /* the high bits of a hash that are left */
 } Map;
@@ -168,7 +168,8 @@ typedef struct {
 
 int sums_new(Sums *sums, const Table *table, const Channel *channel, const Kernels *kernels);
 void sums_free(Sums *sums);
-void sums_start(Sums *sums, Ids *ids, size_t width);
+void sums_start(Sums *sums, size_t width);
+void sums_ask(const Sums *sums, size_t width, Ids *ids);
 int sums_flush(Ids *ids, void *sums);
 void sums_finish(Sums *sums, Ids *ids, int form, float *out);
 

@@ -32,7 +32,7 @@ typedef struct {
 /* What one call needs. */
 typedef struct {
     Text text;
-    Ids ids;
+    Ids ids[2];
     Sums sums;
 } Scratch;
 
@@ -394,20 +394,67 @@ typedef struct {
     int form;
 } Wanted;
 
+/* The way of a batch. A text whose ids are known waits until those of the next one are, so that its rows have time to come
+   from memory. */
+typedef struct {
+    Sums *sums;
+    Batch *batch;
+    Wanted wanted;
+    Ids *waiting;  /* NULL: none */
+    size_t number; /* of the text that waits */
+    int begun;     /* the sums are of the text that is looked up, which is long */
+} Way;
+
+/* Write the vector of a text, the last of whose ids are known. */
+static void way_finish(Way *way, Ids *ids, size_t number)
+{
+    sums_finish(way->sums, ids, way->wanted.form, way->wanted.out + number * way->wanted.width);
+    if (way->batch->counts[number] >= 0)
+        way->batch->counts[number] = way->sums->known > INT32_MAX ? INT32_MAX : (int32_t)way->sums->known;
+}
+
+static void way_finish_waiting(Way *way)
+{
+    if (!way->waiting)
+        return;
+    sums_start(way->sums, way->wanted.width);
+    way_finish(way, way->waiting, way->number);
+    way->waiting = NULL;
+}
+
+/* Take a full buffer of ids of a long text, whose sums begin then. */
+static int way_flush(Ids *ids, void *into)
+{
+    Way *way = into;
+    if (!way->begun) {
+        way_finish_waiting(way);
+        sums_start(way->sums, way->wanted.width);
+        way->begun = 1;
+    }
+    return sums_flush(ids, way->sums);
+}
+
 /* Encode a batch without the interpreter's lock. */
 static int encode_batch(const EncoderObject *encoder, Scratch *scratch, Batch *batch, Wanted wanted)
 {
-    Sums *sums = &scratch->sums;
-    scratch->ids.flush = sums_flush;
-    scratch->ids.into = sums;
+    Way way = {.sums = &scratch->sums, .batch = batch, .wanted = wanted};
     for (size_t i = 0; i < batch->count; i++) {
-        sums_start(sums, &scratch->ids, wanted.width);
-        int strange = look_up(encoder->vocabulary, encoder->kernels, &scratch->text, &scratch->ids, batch->views[i]);
-        sums_finish(sums, &scratch->ids, wanted.form, wanted.out + i * wanted.width);
+        Ids *ids = &scratch->ids[i % 2];
+        sums_ask(&scratch->sums, wanted.width, ids);
+        ids->flush = way_flush;
+        ids->into = &way;
+        way.begun = 0;
+        int strange = look_up(encoder->vocabulary, encoder->kernels, &scratch->text, ids, batch->views[i]);
+        batch->counts[i] = strange ? -1 : 0;
+        if (way.begun)
+            way_finish(&way, ids, i);
+        way_finish_waiting(&way);
         if (strange < 0)
             return -1;
-        batch->counts[i] = strange ? -1 : sums->known > INT32_MAX ? INT32_MAX : (int32_t)sums->known;
+        way.waiting = way.begun ? NULL : ids;
+        way.number = i;
     }
+    way_finish_waiting(&way);
     return 0;
 }
 

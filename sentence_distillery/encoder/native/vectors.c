@@ -44,7 +44,7 @@ void sums_free(Sums *sums)
 }
 
 /* Begin a text, of whose vector the first `width` numbers are wanted. */
-void sums_start(Sums *sums, Ids *ids, size_t width)
+void sums_start(Sums *sums, size_t width)
 {
     sums->width = width;
     sums->summed = width < sums->table->dimension ? width : sums->table->dimension;
@@ -52,9 +52,15 @@ void sums_start(Sums *sums, Ids *ids, size_t width)
     sums->spilled = 0;
     if (sums->table->type != TYPE_INT8)
         memset(sums->vector, 0, sums->summed * sizeof *sums->vector);
-    ids->rows = sums->table->rows;
-    ids->row = sums->table->dimension * size_of(sums->table->type);
-    ids->asked = sums->summed * size_of(sums->table->type);
+}
+
+/* Have the rows of ids asked for as soon as these are known. */
+void sums_ask(const Sums *sums, size_t width, Ids *ids)
+{
+    const Table *table = sums->table;
+    ids->rows = table->rows;
+    ids->row = table->dimension * size_of(table->type);
+    ids->asked = (width < table->dimension ? width : table->dimension) * size_of(table->type);
 }
 
 static int with_channel(const Sums *sums)

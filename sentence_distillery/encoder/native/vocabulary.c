@@ -13,7 +13,7 @@
 #define SHORT UINT32_MAX
 #define STEP UINT64_C(0x9E3779B97F4A7C15) /* 2^64 divided by the golden ratio: multiplied, its high bits are mixed */
 
-enum { KEY_BYTES = 8, FILTER_BITS_EACH = 16, LIMIT_BITS = 13, LIMIT_BYTES = 3, LONGEST_STRING = 512 };
+enum { KEY_BYTES = 8, FILTER_BITS_EACH = 16, LIMIT_BITS = 12, NO_LIMIT = 255, LIMIT_BYTES = 3, LONGEST_STRING = 512 };
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define LITTLE_ENDIAN_WORDS
@@ -56,8 +56,13 @@ static unsigned highest_bit(uint64_t bits)
 #endif
 }
 
-/* The hash by which the filter knows a string, byte by byte, since all beginnings of a word are asked for. */
-static uint64_t filter_step(uint64_t hash, uint8_t byte)
+/* The hash of up to eight bytes; `next` appends a byte to a longer one. */
+static uint64_t hash_of(uint64_t key)
+{
+    return key * STEP;
+}
+
+static uint64_t next_hash(uint64_t hash, uint8_t byte)
 {
     return (hash ^ byte) * STEP;
 }
@@ -75,12 +80,7 @@ static uint64_t key_of(const uint8_t *at, size_t length)
     return (hash ^ load(at + start, length - start)) * STEP;
 }
 
-static size_t first_slot(const Map *map, uint64_t key)
-{
-    return (size_t)(key * STEP >> map->slot_shift);
-}
-
-static uint16_t *limit_of(const Map *map, const uint8_t *at)
+static uint8_t *limit_of(const Map *map, const uint8_t *at)
 {
     return &map->limits[load(at, LIMIT_BYTES) * STEP >> (64 - LIMIT_BITS)];
 }
@@ -93,14 +93,14 @@ static int map_new(Map *map, size_t count, size_t bytes)
         slots *= 2;
     for (map->filter_shift = 54; bits < count * FILTER_BITS_EACH; map->filter_shift--)
         bits *= 2;
-    map->limits = calloc((size_t)1 << LIMIT_BITS, sizeof *map->limits);
+    map->mask = slots - 1;
+    map->pool_room = bytes + count * sizeof(uint32_t) + KEY_BYTES;
     map->slots = malloc(slots * sizeof *map->slots);
     map->filter = calloc(bits / 64, sizeof *map->filter);
-    map->pool_room = bytes + count * sizeof(uint32_t) + KEY_BYTES;
+    map->limits = calloc((size_t)1 << LIMIT_BITS, sizeof *map->limits);
     map->pool = malloc(map->pool_room);
     if (!map->slots || !map->limits || !map->filter || !map->pool || map->pool_room >= SHORT)
         return -1;
-    map->mask = slots - 1;
     for (size_t i = 0; i < slots; i++)
         map->slots[i].id = -1;
     return 0;
@@ -127,30 +127,40 @@ static int same(const Map *map, const Slot *slot, uint64_t key, const uint8_t *a
 
 static int32_t map_find(const Map *map, uint64_t key, const uint8_t *at, size_t length)
 {
-    for (size_t i = first_slot(map, key);; i = (i + 1) & map->mask) {
+    for (size_t i = (size_t)(hash_of(key) >> map->slot_shift);; i = (i + 1) & map->mask) {
         const Slot *slot = &map->slots[i];
         if (slot->id < 0 || same(map, slot, key, at, length))
             return slot->id;
     }
 }
 
+/* Note the hash of a string for the filter, and its length. */
+static void note(Map *map, const uint8_t *at, size_t length)
+{
+    uint64_t hash = hash_of(load(at, length < KEY_BYTES ? length : KEY_BYTES));
+    for (size_t k = KEY_BYTES; k < length; k++)
+        hash = next_hash(hash, at[k]);
+    map->filter[hash >> map->filter_shift >> 6] |= (uint64_t)1 << (hash >> map->filter_shift & 63);
+    if (length > map->longest)
+        map->longest = length;
+    if (length >= LIMIT_BYTES && length > *limit_of(map, at))
+        *limit_of(map, at) = (uint8_t)(length < NO_LIMIT ? length : NO_LIMIT);
+}
+
 /* Add a string; the first id of a string stays. Returns -1 if it is too long, or there is no room. */
 static int map_add(Map *map, const uint8_t *string, size_t length, int32_t id)
 {
-    uint8_t at[LONGEST_STRING + KEY_BYTES];
+    uint8_t at[LONGEST_STRING + KEY_BYTES] = {0};
     if (length == 0 || memchr(string, 0, length)) /* no text has a NUL left */
         return 0;
     if (length > LONGEST_STRING)
         return -1;
     memcpy(at, string, length);
-    uint64_t key = key_of(at, length), hash = 0;
+    uint64_t key = key_of(at, length);
     if (map_find(map, key, at, length) >= 0)
         return 0;
     if ((map->count + 1) * 2 > map->mask + 1)
         return -1;
-    size_t i = first_slot(map, key);
-    while (map->slots[i].id >= 0)
-        i = (i + 1) & map->mask;
     uint32_t place = SHORT, size = (uint32_t)length;
     if (length > KEY_BYTES) {
         if (map->pool_used + sizeof size + length > map->pool_room)
@@ -160,15 +170,12 @@ static int map_add(Map *map, const uint8_t *string, size_t length, int32_t id)
         memcpy(map->pool + place + sizeof size, at, length);
         map->pool_used += sizeof size + length;
     }
+    size_t i = (size_t)(hash_of(key) >> map->slot_shift);
+    while (map->slots[i].id >= 0)
+        i = (i + 1) & map->mask;
     map->slots[i] = (Slot){key, id, place};
     map->count++;
-    for (size_t k = 0; k < length; k++)
-        hash = filter_step(hash, at[k]);
-    map->filter[hash >> map->filter_shift >> 6] |= (uint64_t)1 << (hash >> map->filter_shift & 63);
-    if (length > map->longest)
-        map->longest = length;
-    if (length >= LIMIT_BYTES && length > *limit_of(map, at))
-        *limit_of(map, at) = (uint16_t)length;
+    note(map, at, length);
     return 0;
 }
 
@@ -236,25 +243,51 @@ static int push(Ids *ids, int32_t id)
     return 0;
 }
 
-/* Find the longest string of a map with which a text begins; 0 if there is none. The filter is asked for up to 64 lengths at a time, and then the map for those that may be there, the longest first. */
+static uint64_t in_filter(const Map *map, uint64_t hash)
+{
+    uint64_t place = hash >> map->filter_shift;
+    return map->filter[place >> 6] >> (place & 63) & 1;
+}
+
+static int within_character(uint8_t byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+/* Mark the lengths from `start` + 1 on, up to 64 of them, of which a string may be in the map; `hash` goes on. */
+static uint64_t mark_lengths(const Map *map, const uint8_t *at, size_t start, size_t most, uint64_t *hash)
+{
+    uint64_t marked = 0;
+    size_t end = most - start < 64 ? most - start : 64, k = 0;
+    if (!start) { /* these hashes do not wait for one another */
+        for (; k < end && k < KEY_BYTES; k++) {
+            *hash = hash_of(load(at, k + 1));
+            if (!within_character(at[k + 1]))
+                marked |= in_filter(map, *hash) << k; /* no branch: none could be foreseen */
+        }
+    }
+    for (; k < end; k++) {
+        *hash = next_hash(*hash, at[start + k]);
+        if (!within_character(at[start + k + 1]))
+            marked |= in_filter(map, *hash) << k;
+    }
+    return marked;
+}
+
+/* Find the longest string of a map with which a text begins; 0 if there is none. The filter is asked for up to 64
+   lengths at a time, and then the map for those that may be there, the longest first. */
 static size_t longest_match(const Map *map, const uint8_t *at, size_t left, int32_t *id)
 {
     uint64_t hash = 0;
     size_t most = *limit_of(map, at), best = 0;
     if (most < LIMIT_BYTES) /* shorter strings are not in the table of limits */
         most = LIMIT_BYTES - 1;
+    else if (most == NO_LIMIT)
+        most = map->longest;
     if (most > left)
         most = left;
     for (size_t start = 0; start < most; start += 64) {
-        uint64_t marked = 0;
-        size_t end = most - start < 64 ? most - start : 64;
-        for (size_t k = 0; k < end; k++) {
-            hash = filter_step(hash, at[start + k]);
-            if ((at[start + k + 1] & 0xC0) == 0x80) /* within a character */
-                continue;
-            uint64_t place = hash >> map->filter_shift;
-            marked |= (map->filter[place >> 6] >> (place & 63) & 1) << k;
-        }
+        uint64_t marked = mark_lengths(map, at, start, most, &hash);
         while (marked) {
             unsigned k = highest_bit(marked);
             size_t length = start + k + 1;
