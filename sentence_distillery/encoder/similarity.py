@@ -80,6 +80,10 @@ def compare(encoder: "StaticEncoder", first: str, second: str) -> float:
         >>> from sentence_distillery import load
         >>> compare(load("released"), "The storm closed the port.", "The gale shut the harbour.") > 0.5
         True
+
+    Reference:
+        Salton, Wong and Yang 1975, A Vector Space Model for Automatic Indexing,
+        https://doi.org/10.1145/361219.361220
     """
     (one, other), counts = encoder.encode_counting([first, second])
     for text, vector, count in zip((first, second), (one, other), counts, strict=True):

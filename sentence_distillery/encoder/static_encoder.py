@@ -513,7 +513,7 @@ class StaticEncoder(Interface):
             content = self._tokenizer.read_bytes() if isinstance(self._tokenizer, Path) else self._tokenizer
             return vocabulary_of(json.loads(content))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None  # `tokenizer` says what is wrong, if anything is
+            return None  # an error of the file is raised when `tokenizer` reads it
 
     @cached_property
     def _simple(self) -> Simple:
