@@ -11,6 +11,7 @@
 # make bench       sentences a second, compared with model2vec, sentence-transformers and the teacher
 # make fuzz        the native core compared with tokenizers on random texts, also under sanitizers; FROM="<file> ..." tries
 #                  their texts, TEXTS=<number> for each model
+# make wheels      wheels for Linux, Alpine and macOS in dist, by zig (pip install ziglang)
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
@@ -25,7 +26,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz pareto release parser mpnet benchmarks publish figures \
+.PHONY: run distil test endurance graphs torture ui bench fuzz wheels pareto release parser mpnet benchmarks publish figures \
   site lint lock clean
 
 INSTALLED := .venv/.installed
@@ -104,15 +105,18 @@ bench: $(READY)
 
 fuzz: TEXTS ?= 100000
 fuzz: $(READY)
-	python -m benchmarks.fuzz --texts $(TEXTS) --from $(FROM)
+	python -m benchmarks.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
 	rm -rf build/sanitized && mkdir -p build/sanitized
 	cp -r setup.py pyproject.toml README.md LICENSE NOTICE sentence_distillery benchmarks models build/sanitized
 	cd build/sanitized && CFLAGS="-g -O1 -fno-omit-frame-pointer $(SANITIZERS)" LDFLAGS="$(SANITIZERS)" \
 	  python setup.py --quiet build_ext --inplace --force
 	cd build/sanitized && PYTHONPATH=$(CURDIR)/build/sanitized ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-	  python -m benchmarks.fuzz --texts $(TEXTS) --from $(FROM)
+	  python -m benchmarks.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
 fuzz: SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+wheels: $(READY)
+	python -m stages.release.wheels dist
 
 pareto: $(READY)
 	python -m stages.release.pareto

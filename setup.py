@@ -5,7 +5,7 @@ import sys
 from setuptools import Extension, setup
 
 SOURCES = "sentence_distillery/encoder/native"
-FLAGS = [] if sys.platform == "win32" else ["-std=c11", "-O3", "-ffp-contract=off", "-Wall", "-Wextra"]
+FLAGS = ["/std:c11", "/O2"] if sys.platform == "win32" else ["-std=c11", "-O3", "-ffp-contract=off", "-Wall", "-Wextra"]
 
 setup(
     ext_modules=[
@@ -14,6 +14,7 @@ setup(
             [f"{SOURCES}/{name}.c" for name in ("module", "text", "vocabulary", "vectors", "kernels")],
             depends=[f"{SOURCES}/{name}.h" for name in ("core", "kernels", "unicode_tables")],
             extra_compile_args=FLAGS,
+            libraries=[] if sys.platform == "win32" else ["m"],
             py_limited_api=True,
             optional=True,
         )
