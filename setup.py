@@ -5,7 +5,11 @@ import sys
 from setuptools import Extension, setup
 
 SOURCES = "sentence_distillery/encoder/native"
-FLAGS = ["/std:c11", "/O2"] if sys.platform == "win32" else ["-std=c11", "-O3", "-ffp-contract=off", "-Wall", "-Wextra"]
+FLAGS = (
+    ["/std:c11", "/O2"]
+    if sys.platform == "win32"
+    else ["-std=c11", "-O3", "-ffp-contract=off", "-fvisibility=hidden", "-Wall", "-Wextra"]
+)
 
 setup(
     ext_modules=[

@@ -30,7 +30,17 @@ TARGETS: Final = {  # tag of the wheel -> target of zig
 }
 NATIVE: Final = "sentence_distillery/encoder/native"
 CORE: Final = f"{NATIVE}/_core.abi3.so"
-FLAGS: Final = ("-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-Wall", "-Wextra", "-s")
+FLAGS: Final = (
+    "-std=c11",
+    "-O3",
+    "-ffp-contract=off",
+    "-fvisibility=hidden",
+    "-fPIC",
+    "-shared",
+    "-Wall",
+    "-Wextra",
+    "-s",
+)
 
 
 def pure_files(directory: Path) -> dict[str, bytes]:

@@ -134,6 +134,12 @@ static int32_t map_find(const Map *map, uint64_t key, const uint8_t *at, size_t 
     }
 }
 
+static uint64_t in_filter(const Map *map, uint64_t hash)
+{
+    uint64_t place = hash >> map->filter_shift;
+    return map->filter[place >> 6] >> (place & 63) & 1;
+}
+
 /* Note the hash of a string for the filter, and its length. */
 static void note(Map *map, const uint8_t *at, size_t length)
 {
@@ -243,12 +249,6 @@ static int push(Ids *ids, int32_t id)
     return 0;
 }
 
-static uint64_t in_filter(const Map *map, uint64_t hash)
-{
-    uint64_t place = hash >> map->filter_shift;
-    return map->filter[place >> 6] >> (place & 63) & 1;
-}
-
 static int within_character(uint8_t byte)
 {
     return (byte & 0xC0) == 0x80;
@@ -260,11 +260,10 @@ static uint64_t mark_lengths(const Map *map, const uint8_t *at, size_t start, si
     uint64_t marked = 0;
     size_t end = most - start < 64 ? most - start : 64, k = 0;
     if (!start) { /* these hashes do not wait for one another */
-        for (; k < end && k < KEY_BYTES; k++) {
-            *hash = hash_of(load(at, k + 1));
+        for (; k < end && k < KEY_BYTES; k++)
             if (!within_character(at[k + 1]))
-                marked |= in_filter(map, *hash) << k; /* no branch: none could be foreseen */
-        }
+                marked |= in_filter(map, hash_of(load(at, k + 1))) << k; /* no branch: none could be foreseen */
+        *hash = hash_of(load(at, KEY_BYTES));
     }
     for (; k < end; k++) {
         *hash = next_hash(*hash, at[start + k]);
@@ -309,8 +308,8 @@ static int cut_word(const Vocabulary *vocabulary, const uint8_t *word, size_t le
     int32_t pieces[LONGEST_WORD * 4]; /* a character has up to four bytes */
     size_t count = 0;
     for (size_t start = 0; start < length;) {
-        const Map *map = start ? &vocabulary->pieces : &vocabulary->words;
-        size_t found = longest_match(map, word + start, length - start, &pieces[count]);
+        size_t found = start ? longest_match(&vocabulary->pieces, word + start, length - start, &pieces[count])
+                             : longest_match(&vocabulary->words, word, length - 1, &pieces[count]); /* not all of it */
         if (!found)
             return push(ids, UNKNOWN);
         start += found;
@@ -351,7 +350,10 @@ static int find_term(const Vocabulary *vocabulary, const Text *text, size_t firs
         first = sign + 1 - beginnings->longest;
     for (size_t start = first; start <= sign; start++) {
         const uint8_t *at = text->bytes + start;
-        if (map_find(beginnings, key_of(at, sign + 1 - start), at, sign + 1 - start) < 0)
+        size_t begun = sign + 1 - start;
+        if (begun <= KEY_BYTES && !in_filter(beginnings, hash_of(load(at, begun))))
+            continue; /* most are told by this alone */
+        if (map_find(beginnings, key_of(at, begun), at, begun) < 0)
             continue;
         size_t length = longest_match(terms, at, text->cut - start, &match->id);
         if (length > sign - start) { /* a shorter one has another first sign, if it has any */
