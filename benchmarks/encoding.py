@@ -159,7 +159,7 @@ def load_milliseconds(directory: Path) -> dict[str, float]:
         run = partial(subprocess.check_output, [sys.executable, "-c", code], text=True, env=environment)
         _, *runs = [run().split() for _ in range(LOADS + 1)]
     names = ("import", "load", "first_vector", "first_unknown_word")
-    medians = [round(statistics.median(map(float, times)), 1) for times in zip(*runs, strict=True)]
+    medians = [round(statistics.median(map(float, times)), 2) for times in zip(*runs, strict=True)]
     return dict(zip(names, medians, strict=True))
 
 
