@@ -174,9 +174,9 @@ def new(name: str, own: Own) -> tuple[Path, int]:
     }
     if path.exists() and plain(_read(path)) != content:
         raise InputError(f"{path} exists and differs; give another name, or delete it.")
-    _copy(own.texts, place)
     if not pool.exists():
         _draw(own, pool)
+    _copy(own.texts, place)
     if isinstance(teacher, dict) and "vectors" in teacher:
         _copy(Path(own.teacher), Path(teacher["vectors"]).parent)
     if not path.exists():

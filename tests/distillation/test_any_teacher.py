@@ -146,7 +146,7 @@ async def _coroutine(texts: list[str]) -> NDArray[np.float64]:
 
 
 def _varies(texts: list[str]) -> NDArray[np.float64]:
-    return by_letters(texts)[:, : DIMENSION - len(texts) % 2]
+    return by_letters(texts)[:, : DIMENSION - (len(texts) > 1)]
 
 
 WRONG: dict[str, tuple[Teacher, str]] = {

@@ -87,17 +87,16 @@ def test_a_function_and_a_file_of_its_vectors(here: Path) -> None:
 def test_its_labels_are_made_anew_if_the_function_changes(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And only then: a second call finds them."""
 
-    def shards(revision: str | None = None) -> set[str]:
+    def kept(revision: str | None = None) -> set[str]:
         monkeypatch.delitem(sys.modules, "own_teacher", raising=False)
         distill(TEXTS, "own_teacher:embed", working_directory="work", revision=revision, **SMALL)
-        return {path.name for path in Path("work/shards").iterdir()}
+        return {path.name for path in Path("work/kept").iterdir()}
 
-    first = shards()
-    assert shards() == first
-    second = shards("2")
+    first = kept()
+    assert kept() == first
+    second = kept("2")
     Path("own_teacher.py").write_text(MODULE + "\n# edited\n")
-    third = shards()
-    assert first.isdisjoint(second) and first.isdisjoint(third) and second.isdisjoint(third)
+    assert first < second < kept()
 
 
 def test_sentences_without_words(here: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -179,14 +179,14 @@ def test_a_mistake(name: str, way: str, directory: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("name", [name for name, mistake in MISTAKES.items() if mistake.cleaned])
 def test_what_the_stage_clean_says(name: str, directory: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A profile is made of such texts; cleaning, the second stage of the run, knows them for what they are."""
+    """Cleaning knows such texts for what they are, when the profile draws its held-out texts or as a stage."""
     mistake = MISTAKES[name]
     Path("texts.csv").write_bytes(mistake.content or b"")
-    params.main(arguments("profile", "texts.csv", "teacher"))
-    write_benchmarks(samples=("dev", "test"))
-    crawl.main()
     lines = ""
     try:
+        params.main(arguments("profile", "texts.csv", "teacher"))
+        write_benchmarks(samples=("dev", "test"))
+        crawl.main()
         clean.main()
     except SystemExit as ended:
         lines = str(ended.code)

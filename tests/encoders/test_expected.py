@@ -81,7 +81,8 @@ def test_words_are_counted_as_they_will_be_embedded(tiny: Path, caplog: pytest.L
 
     distill(SENTENCES, noting, clean=False, **SMALL)
     listed = re.search(r"(\d+) texts, (\d+) words$", caplog.text, re.MULTILINE)
-    assert listed and int(listed[1]) + int(listed[2]) == len(asked) - 2  # two calls of one text ask for the dimension
+    assert listed and int(listed[1]) + int(listed[2]) >= len(asked) - 2  # two calls of one text ask for the dimension
+    assert len(asked) - len(set(asked)) <= 2  # no text is embedded twice
     assert len(texts_to_embed(SENTENCES, clean=False)) <= len(asked)
 
 
