@@ -176,9 +176,12 @@ def problems(seen: Seen) -> list[str]:
     outside, now = tree(seen.reference.parent / "outside"), tree(seen.root.parent / "outside")
     if not case.here and not (writes and now == outside):  # an output may lie beyond a directory that is a link
         outside = seen.outside
-    index = seen.git_reference if writes and case.autostage and not seen.meanwhile else seen.git_before
+    index, indexed = seen.git_before, of_git(seen.root)
+    if writes and case.autostage:  # DVC's own files are added; if the user has changed others meanwhile, those alone
+        index = seen.git_reference if not seen.meanwhile else _without_own(index)
+        indexed = indexed if not seen.meanwhile else _without_own(indexed)
     found = changes("outside", outside, now)
-    found += changes("git", index, of_git(seen.root))
+    found += changes("git", index, indexed)
     if done.status and not case.here:
         found += changes("refused, but", seen.before, after)
     if done.status and (done.status != 1 or not done.err.startswith("prefect-dvc ") or "Traceback" in done.err):
@@ -193,6 +196,11 @@ def problems(seen: Seen) -> list[str]:
     if not found and not done.status and not seen.expected.status and seen.run is not None:
         found += _of_directory(seen, seen.run)
     return found
+
+
+def _without_own(found: dict[str, str]) -> dict[str, str]:
+    """What git has, but for the entries of the index that DVC adds."""
+    return {name: value for name, value in found.items() if not WRITTEN.fullmatch(name.removeprefix("index: "))}
 
 
 def changes(what: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
