@@ -17,8 +17,8 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 
 from benchmarks.encoding import machine
 from sentence_distillery.benchmarks.metrics import cosines
-from sentence_distillery.distillation.label_store import AT_ONCE
 from sentence_distillery.encoders.embedder import Embedder
+from sentence_distillery.encoders.label_store import AT_ONCE
 from sentence_distillery.encoders.options import Teacher, transformer
 from sentence_distillery.encoders.transformer import find_model, load_encoder
 from sentence_distillery.evaluation.data import read_corpus

@@ -2,8 +2,8 @@
 
 If there are several teachers, their embeddings are concatenated.
 
-Embeddings are kept between runs by text (label_store.py): of a corpus that has grown, only what is new is embedded. An
-interrupted run resumes after its last file of 2,000 texts.
+Embeddings are kept between runs by text (encoders/label_store.py): of a corpus that has grown, only new text is
+embedded. An interrupted run resumes after its last file of 2,000 texts.
 
 A teacher that is a file of vectors may lack some texts. Their soft labels are zero: no student is trained on such a
 sentence, and the vector of such a word is estimated from the sentences (distillation/start.py).
@@ -23,7 +23,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from sentence_distillery.distillation.label_store import AT_ONCE, LabelStore, forget_old
 from sentence_distillery.distillation.options import SoftLabels
 from sentence_distillery.distillation.passages import READ, passages
 from sentence_distillery.encoder.tokenizer import (
@@ -40,6 +39,7 @@ from sentence_distillery.encoders.cost import pieces, tokenizer_file
 from sentence_distillery.encoders.embedder import Embedder
 from sentence_distillery.encoders.expected import expectation, refined, sizes
 from sentence_distillery.encoders.functions import FunctionEncoder
+from sentence_distillery.encoders.label_store import AT_ONCE, LabelStore, forget_old
 from sentence_distillery.encoders.options import FunctionTeacher, Teacher
 from sentence_distillery.encoders.teachers import GivenTeacher, TextEncoder, load_teacher
 from sentence_distillery.encoders.transformer import Encoder

@@ -164,7 +164,8 @@ class Native:
     ) -> None:
         compiled = loading.core()
         assert compiled is not None
-        held = np.require(table, requirements=["C", "A"])
+        known = table.dtype in (np.int8, np.float16, np.float32)
+        held = np.require(table if known else table.astype(np.float32), requirements=["C", "A"])
         self._core = compiled.Encoder(vocabulary, held, unit, None if channel is None else channel.arrays(weight))
         self._simple = simple
 

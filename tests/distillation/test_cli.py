@@ -108,7 +108,7 @@ def test_bad_input_leaves_the_earlier_output(static_student: Path, source: Path)
     with pytest.raises(SystemExit, match=r"in\.txt, line 2, byte 2 is not UTF-8\. Convert the file"):
         run(source, output, "--model", static_student)
     source.write_bytes(b"")
-    with pytest.raises(SystemExit, match=r"in\.txt is empty"):
+    with pytest.raises(SystemExit, match=r"in\.txt has no text"):
         run(source, output, "--model", static_student)
     assert output.read_bytes() == b"earlier"
     assert sorted(path.name for path in source.parent.iterdir()) == ["in.npy", "in.txt", "static"]

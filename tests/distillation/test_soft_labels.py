@@ -16,7 +16,6 @@ import torch
 import yaml
 from safetensors.torch import load, load_file, save_file
 
-from sentence_distillery.distillation.label_store import AT_ONCE, KEPT_DAYS
 from sentence_distillery.distillation.soft_labels import (
     TEACHER,
     WORDS,
@@ -26,6 +25,7 @@ from sentence_distillery.distillation.soft_labels import (
 )
 from sentence_distillery.encoder.tokenizer import count_words, words
 from sentence_distillery.encoders.embedder import Embedder
+from sentence_distillery.encoders.label_store import AT_ONCE, KEPT_DAYS
 from sentence_distillery.encoders.transformer import WEIGHTS, load_encoder
 from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.ragged import unit_rows
