@@ -11,6 +11,7 @@
 # make bench       sentences a second, compared with model2vec, sentence-transformers and the teacher
 # make fuzz        the native core compared with tokenizers on random texts, also under sanitizers; FROM="<file> ..." tries
 #                  their texts, TEXTS=<number> for each model
+# make nightly     what one does not wait for: make endurance and make fuzz
 # make wheels      wheels for Linux, Alpine and macOS in dist, by zig (pip install ziglang)
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
@@ -27,7 +28,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz wheels pareto release parser mpnet benchmarks publish figures \
+.PHONY: run distil test endurance graphs torture ui bench fuzz nightly wheels pareto release parser mpnet benchmarks publish figures \
   site javascript lint lock clean
 
 INSTALLED := .venv/.installed
@@ -115,6 +116,8 @@ fuzz: $(READY)
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	  python -m benchmarks.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
 fuzz: SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+nightly: endurance fuzz
 
 wheels: $(READY)
 	python -m stages.release.wheels dist
