@@ -221,10 +221,10 @@ def native_token_ids(vocabulary: Any, texts: list[str], simple: Callable[[list[s
     Returns:
         Their tokens, 0 for an unknown word.
     """
-    found, counted = vocabulary.token_ids(texts)
-    counts = np.frombuffer(counted, np.int32)
+    # Copied: an array of bytes could not be changed, as scipy does when it sorts
+    found, counts = (np.frombuffer(bytearray(given), np.int32) for given in vocabulary.token_ids(texts))
     left = np.flatnonzero(counts < 0)
-    tokens = TokenIds(np.frombuffer(found, np.int32), np.concatenate([[0], np.cumsum(np.maximum(counts, 0))]))
+    tokens = TokenIds(found, np.concatenate([[0], np.cumsum(np.maximum(counts, 0))]))
     if not left.size:
         return tokens
     order = np.arange(len(texts))

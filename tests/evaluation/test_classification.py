@@ -90,6 +90,8 @@ def test_tokens_counted_by_hand(words: WordSystem, student: StudentSystem) -> No
     np.testing.assert_allclose(found.toarray(), expected, atol=1e-6)
     assert found.nnz == 2
     assert not token_features(student, ["qwxz"]).toarray().any()
+    unsorted = token_features(student, ["dog the dog cat the", "the dog"])
+    assert unsorted.has_canonical_format and unsorted.nnz >= 4
 
 
 def test_a_linear_layer_changes_the_lengths(student: StudentSystem) -> None:
