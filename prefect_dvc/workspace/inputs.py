@@ -143,6 +143,11 @@ def _refuse_outside(stages: Sequence[Any], root: Path, top: Path) -> None:
     """Refuse stages that name what lies beside the repository: from a run's directory, the path leads elsewhere."""
     for node in stages:
         entries = [one.def_path for one in _files([*node.deps, *node.outs]) if _relative(one, top) is None]
+        if own := [path for path in entries if Path(path).is_absolute() and _inside(Path(path), root)]:
+            raise WorkspaceError(
+                f"Stage '{node.addressing}' has {own[0]}, an absolute path into the repository: in a run it leads to "
+                f"the workspace. Write {Path(own[0]).relative_to(root)} in dvc.yaml, from the directory of the stage."
+            )
         outside = [path for path in entries if not Path(path).is_absolute()]
         lines = node.cmd if isinstance(node.cmd, list) else [node.cmd or ""]
         place = root / Path(node.wdir).relative_to(top) if _inside(Path(node.wdir), top) else None

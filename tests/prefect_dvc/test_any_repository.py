@@ -135,7 +135,8 @@ def _summary(text: str) -> list[str]:
 
 def _is_outside(seen: Seen) -> bool:
     """The directory of a run lies elsewhere, so a relative path out of the repository would be another."""
-    return not seen.case.here and "lies outside of the repository" in seen.done.err
+    told = ("lies outside of the repository", "an absolute path into the repository")
+    return not seen.case.here and any(text in seen.done.err for text in told)
 
 
 def _is_unsaved(seen: Seen) -> bool:

@@ -500,9 +500,9 @@ def a_request(root: Path) -> request.StageRequest:
 def test_a_worker_without_a_remote(tmp_path: Path) -> None:
     """Its clone has no default remote: one line with the remedy, at once, since no second try would help."""
     root = make_repository(tmp_path / "workspace", {"g": stage("g")})
-    with pytest.raises(HandoffError, match=r"^Hand-off failed at 'take': NoRemoteError on .*: no remote") as raised:
+    with pytest.raises(HandoffError, match=r"^Hand-off failed at 'take': .* has no default DVC remote") as raised:
         handoff.accept(handoff.Steps(Commands(), pytest.fail), root, a_request(root), None)
-    assert str(raised.value).endswith("Name one in this clone: dvc remote add --default NAME ADDRESS")
+    assert str(raised.value).endswith("dvc remote add --local NAME ADDRESS, then dvc remote default --local NAME")
 
 
 def test_without_a_worker_a_stage_runs_here(tmp_path: Path) -> None:

@@ -347,6 +347,18 @@ def test_a_place_outside(command: str, deps: list[str], tmp_path: Path) -> None:
     assert (root / "a.txt").read_text(encoding="utf-8") == "out\n"
 
 
+def test_an_absolute_path_into_the_repository(tmp_path: Path) -> None:
+    """From the directory of a run it would lead to the workspace, and dvc.lock would have another path."""
+    place = tmp_path / "workspace/in.txt"
+    stages = {"a": {"cmd": f"cp {place} o.txt", "deps": [str(place)], "outs": ["o.txt"]}}
+    root = new(tmp_path / "workspace", stages, **{"in.txt": "1\n"})
+    commit(root)
+    done = pipeline(root)
+    assert done.returncode == 1
+    assert f"has {place}, an absolute path into the repository" in done.stderr
+    assert "Write in.txt in dvc.yaml" in done.stderr
+
+
 def test_upwards_within_the_repository(tmp_path: Path) -> None:
     """A command may change its directory first."""
     stages = {"a": {"cmd": "cd sub && cat ../p > ../a.txt", "deps": ["p"], "outs": ["a.txt"]}}
