@@ -231,6 +231,7 @@ def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -
     """Replace the data of .dvc files, and of frozen stages, by that of the workspace.
 
     What a command has made comes from DVC's cache; of a directory that is still as it made it, the workspace has more.
+    One that was edited since is left out, so that the run finds it changed.
     """
     root = Path(workspace.root_dir)
     for node in stages:
@@ -247,7 +248,8 @@ def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -
                     _replace(before.files, now.files, root, path, top)
                 if not same:
                     log(f"{path} is not as {node.addressing} says: the run reads that of the workspace.")
-            elif not same:
+            elif not same:  # the run restores it or makes it again, as `dvc repro` does
+                shutil.rmtree(top / path)
                 continue
             add_unseen(root, now.files, root / path, top / path)
 
