@@ -19,13 +19,8 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any, Final
 
 import numpy as np
@@ -33,6 +28,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.encoding import machine
 from benchmarks.fuzz import lines_of
+from benchmarks.sites import served
 from javascript import build
 from sentence_distillery import load
 from sentence_distillery.encoder.reading import RELEASED_DIRECTORY
@@ -89,24 +85,6 @@ TIMING: Final = """async ([name, texts, size]) => {
 VECTORS: Final = (
     """async ([name, texts, size]) => (await encoders[name](texts, size)).map((vector) => Array.from(vector))"""
 )
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder without a word."""
-
-    def log_message(self, *arguments: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder on a free port; yields its address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-        thread.join()
 
 
 def fill(folder: Path) -> None:

@@ -25,6 +25,7 @@ from sentence_distillery.distillation import static_student
 from sentence_distillery.encoders.transformer import find_model
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.protocols.neighbours import recalls
 from sentence_distillery.protocols.similarity import similarity
 from sentence_distillery.runtime.machine import cores
 
@@ -102,13 +103,11 @@ def figures(teacher: Shared, centred: bool, texts: list[str], pairs: Sequence[Se
     found: dict[tuple[str, str], list[float]] = {}
     for seed in SEEDS:
         student = distill(training, teacher, revision="1", clean=False, seed=seed, show_progress=False)
-        near = zip(nearest(teacher(held_out)), nearest(student.encode(held_out)), strict=True)
+        recall = recalls(student.encode(held_out), teacher(held_out), [NEAREST])[NEAREST].mean()
         left, right = (student.encode([row[column] for row in pairs]) for column in (0, 1))
         rated = similarity(left, right, np.array([float(row[2]) for row in pairs], np.float32)).spearman
         assert isinstance(rated, float)
-        found.setdefault(("held-out texts", "recall_at_10"), []).append(
-            float(np.mean([len(a & b) for a, b in near])) / NEAREST
-        )
+        found.setdefault(("held-out texts", "recall_at_10"), []).append(float(recall))
         found.setdefault(("stsb", "spearman"), []).append(rated)
     name, protocol = f"{mean_cosine(teacher(texts)):.2f}", "centred" if centred else "as they are"
     rows = []
@@ -118,13 +117,6 @@ def figures(teacher: Shared, centred: bool, texts: list[str], pairs: Sequence[Se
         row = Result(name, dataset, split, protocol, metric, mean(values), n)
         rows.append(replace(row, seeds=len(values), spread=stdev(values)))
     return rows
-
-
-def nearest(vectors: Floats) -> list[set[int]]:
-    """Return the NEAREST other rows of each row."""
-    cosines = vectors @ vectors.T
-    np.fill_diagonal(cosines, -np.inf)
-    return [set(row) for row in np.argpartition(-cosines, NEAREST, axis=1)[:, :NEAREST].tolist()]
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.waiting import LIMIT
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 WIDTHS = (390, 1280)
@@ -49,6 +51,20 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@contextmanager
+def silent_page(browser: Browser, *, offline: bool = False) -> Iterator[Page]:
+    """Open a page at the width of a telephone; its console has to stay empty."""
+    context = browser.new_context(viewport={"width": WIDTHS[0], "height": 844}, offline=offline)
+    page = context.new_page()
+    page.set_default_timeout(LIMIT * 1000)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    yield page
+    context.close()
+    assert not said
 
 
 def faults(browser: Browser, page: Path, width: int, scheme: str = "light") -> list[str]:

@@ -54,14 +54,13 @@ class Map:
         """The share of the drawn texts' nearest neighbours that are among the nearest on the map, 0 to 1."""
         if len(self.drawn) <= 2 * NEAREST:  # on so small a map nearly all texts are near
             return None
-        vectors, found = self.vectors[self.drawn], 0
-        squares = (self.points**2).sum(axis=1)
-        for start in range(0, len(vectors), 500):
-            rows = slice(start, start + 500)
-            near = _nearest(vectors[rows] @ vectors.T, start)
-            shown = _nearest(2 * self.points[rows] @ self.points.T - squares, start)
-            found += int((near[:, :, None] == shown[:, None, :]).sum())
-        return found / (NEAREST * len(vectors))
+        from sklearn.neighbors import NearestNeighbors  # as for t-SNE
+
+        near, shown = (
+            NearestNeighbors(n_neighbors=NEAREST).fit(rows).kneighbors(return_distance=False)
+            for rows in (self.vectors[self.drawn], self.points)
+        )
+        return float((near[:, :, None] == shown[:, None, :]).sum() / near.size)
 
 
 def draw(vectors: Floats, points: int = POINTS) -> Map:
@@ -119,12 +118,6 @@ def _within(points: Floats) -> Floats:
     low, high = points.min(axis=0), points.max(axis=0)
     within: Floats = ((points - (low + high) / 2) / max(float((high - low).max()) / 2, 1e-9)).astype(np.float32)
     return within
-
-
-def _nearest(scores: Floats, start: int) -> NDArray[np.int64]:
-    """Return the columns of the NEAREST highest scores of each row, without the text itself."""
-    scores[np.arange(len(scores)), start + np.arange(len(scores))] = -np.inf
-    return np.argpartition(-scores, NEAREST, axis=1)[:, :NEAREST]
 
 
 def _largest(directions: Floats) -> Floats:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.sites import served
 from docsite.try_it import passages
 from tests.javascript.building import built
 from tests.look import WIDTHS, browser_needed, chromium
-from tests.sites import served
 from tests.waiting import LIMIT
 from tests.workspace import ROOT
 

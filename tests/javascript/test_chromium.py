@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
+from benchmarks.sites import served
 from sentence_distillery import load
 from sentence_distillery.encoder.reading import RELEASED_DIRECTORY
 from tests.look import browser_needed, chromium
-from tests.sites import served
 from tests.strings import any_strings
 from tests.waiting import LIMIT
 

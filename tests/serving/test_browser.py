@@ -1,44 +1,29 @@
 """The page in a real browser: a person's way through it, and a foreign page that tries to use the server."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from tests.sites import served
-from tests.waiting import LIMIT
+from benchmarks.sites import served
+from tests.look import browser_needed, chromium, silent_page
 
 from .conftest import TEXTS, Server
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.browser, browser_needed]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield made
-        made.close()
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page whose console has to stay empty."""
-    made = browser.new_page(viewport={"width": 390, "height": 844})
-    made.set_default_timeout(LIMIT * 1000)
-    said: list[str] = []
-    made.on("console", lambda message: said.append(message.text))
-    made.on("pageerror", lambda error: said.append(str(error)))
-    yield made
-    made.close()
-    assert not said
+    with silent_page(browser) as made:
+        yield made
 
 
 def test_a_persons_way(page: Page, server: Server) -> None:

@@ -15,8 +15,7 @@ from sentence_distillery.serving import static_site
 from sentence_distillery.serving.collection import Collection
 from tests.distillation.conftest import deep_encoder
 from tests.javascript.building import built
-from tests.look import WIDTHS, browser_needed, chromium
-from tests.waiting import LIMIT
+from tests.look import WIDTHS, browser_needed, chromium, silent_page
 
 from .conftest import TEXTS
 
@@ -37,16 +36,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page without a network, whose console has to stay empty."""
-    context = browser.new_context(viewport={"width": 390, "height": 844}, offline=True)
-    made = context.new_page()
-    made.set_default_timeout(LIMIT * 1000)
-    said: list[str] = []
-    made.on("console", lambda message: said.append(message.text))
-    made.on("pageerror", lambda error: said.append(str(error)))
-    yield made
-    context.close()
-    assert not said
+    with silent_page(browser, offline=True) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
