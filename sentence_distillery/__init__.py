@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet
     from sentence_distillery.distillation.distill import distill, texts_to_embed
     from sentence_distillery.distillation.sizing import fit_to_size
     from sentence_distillery.encoder.compression import compress
     from sentence_distillery.encoder.precision import quantize_embeddings
     from sentence_distillery.encoder.static_encoder import StaticEncoder
     from sentence_distillery.evaluation.evaluate import evaluate
+    from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet
     from sentence_distillery.io.artifacts import InputError
 
     __version__: str

@@ -15,10 +15,10 @@ that are drawn already.
 from dataclasses import replace
 from functools import partial
 
-from sentence_distillery.benchmarks import bootstrap
-from sentence_distillery.benchmarks.data import BenchmarkData, TaskType
 from sentence_distillery.evaluation.evaluate import Encoder, embed
+from sentence_distillery.evaluation.protocols import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.sets.data import BenchmarkData, TaskType
 from sentence_distillery.evaluation.tasks import TaskSet, check, figures_with_draws, read_task
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable

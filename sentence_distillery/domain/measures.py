@@ -16,13 +16,13 @@ import numpy as np
 from scipy.stats import rankdata
 from tokenizers import Tokenizer
 
-from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.domain.coverage import unknown_texts, words_cut
 from sentence_distillery.domain.options import Domain
+from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation.protocols.neighbours import Rows, nearest, recalls
+from sentence_distillery.evaluation.protocols.similarity import correlations
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Figure, Unavailable
-from sentence_distillery.protocols.neighbours import Rows, nearest, recalls
-from sentence_distillery.protocols.similarity import correlations
 
 DEPTHS = (1, 10, 100)
 FEWEST = 3  # texts: of two the nearest neighbour is known beforehand

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sentence_distillery.benchmarks.data import PairSet
 from sentence_distillery.corpus.tables.formats import WHOLE, NoColumnError, Row, read_rows
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read
+from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.io.artifacts import InputError
 
 PAIR_COLUMNS = ("sentence1", "sentence2", "score")

@@ -2,7 +2,7 @@
 
 The type of task of a set decides how it is scored: sentence_distillery/evaluation/tasks.py has them all. The cosine of
 each pair is compared with its human rating, for instance (Pearson, Spearman, and MAE on a scale of 0 to 5, as
-sentence_distillery/benchmarks/metrics.py defines them). An undefined figure has its reason in place of a number.
+protocols/metrics.py defines them). An undefined figure has its reason in place of a number.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sentence_distillery.benchmarks import bootstrap
-from sentence_distillery.benchmarks.data import BenchmarkData, Split
+from sentence_distillery.evaluation.protocols import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.sets.data import BenchmarkData, Split
 from sentence_distillery.evaluation.tasks import TaskSet, Texts, figures_with_draws, own_task, read_task
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.errors import option

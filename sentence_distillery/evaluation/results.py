@@ -17,8 +17,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.benchmarks.metrics import Figure
 from sentence_distillery.evaluation.aliases import current_row
+from sentence_distillery.evaluation.protocols.metrics import Figure
 from sentence_distillery.io.artifacts import InputError, atomic_file, finite, read_rows
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable, from_text, to_text

@@ -9,7 +9,7 @@
     retrieval             search                     nDCG@10, recall@100, MAP
     reranking             rerank                     MAP, MRR
 
-The figures are computed in `sentence_distillery.protocols`, where each equals MTEB's. A protocol is a function of the
+The figures are computed in the folder `protocols`, where each equals MTEB's. A protocol is a function of the
 vectors of a set, so that those of one task embed its texts once. Adding one is adding an entry to TASKS.
 """
 
@@ -20,23 +20,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks import bootstrap
-from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
-from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
-from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.ragged import Floats
-from sentence_distillery.io.unavailable import Figure, Unavailable
-from sentence_distillery.protocols.classification import Classification, Labelled, few_shot, full
-from sentence_distillery.protocols.clustering import Clustering, clustering
-from sentence_distillery.protocols.pair_classification import (
+from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation.protocols.classification import Classification, Labelled, few_shot, full
+from sentence_distillery.evaluation.protocols.clustering import Clustering, clustering
+from sentence_distillery.evaluation.protocols.metrics import cosines, similarity_figures
+from sentence_distillery.evaluation.protocols.pair_classification import (
     PairClassification,
     pair_classification,
     precisions_of_draws,
 )
-from sentence_distillery.protocols.reranking import Reranking, reranking
-from sentence_distillery.protocols.retrieval import Retrieval, retrieval
-from sentence_distillery.protocols.sgd import PROTOCOL as SGD
-from sentence_distillery.protocols.sgd import SENTIMENT_METRICS, classify
+from sentence_distillery.evaluation.protocols.reranking import Reranking, reranking
+from sentence_distillery.evaluation.protocols.retrieval import Retrieval, retrieval
+from sentence_distillery.evaluation.protocols.sgd import PROTOCOL as SGD
+from sentence_distillery.evaluation.protocols.sgd import SENTIMENT_METRICS, classify
+from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Figure, Unavailable
 
 SEED = 1  # of the SGD classifier's order of documents
 POSITIVE, NEGATIVE = "1", "0"

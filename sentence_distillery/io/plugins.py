@@ -22,7 +22,7 @@ def entries(package: ModuleType, constant: str, below: str = "") -> list[Any]:
         AttributeError: If a module has no such constant.
 
     Example:
-        >>> from sentence_distillery.benchmarks import sets
+        >>> from sentence_distillery.evaluation.sets import sets
         >>> [benchmark.name for benchmark in entries(sets, "SET")][:2]
         ['captions', 'imdb']
     """

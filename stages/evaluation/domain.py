@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from sentence_distillery.benchmarks.data import BenchmarkData
+from reproductions.systems.registered.fine_tuned import NAME as FINE_TUNED
+from reproductions.systems.registered.mlp_head import NAME as WITH_HEAD
+from reproductions.systems.registered.search_student import NAME as FOR_SEARCH
+from reproductions.systems.registration import load_variant
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.held_out import reference_of
 from sentence_distillery.domain.labelled import own_tasks, scored_on_labels
@@ -18,11 +21,8 @@ from sentence_distillery.domain.pool import write_pool_figures
 from sentence_distillery.domain.scoring import DATASET, as_result, measured
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder
-from sentence_distillery.evaluation.registered.fine_tuned import NAME as FINE_TUNED
-from sentence_distillery.evaluation.registered.mlp_head import NAME as WITH_HEAD
-from sentence_distillery.evaluation.registered.search_student import NAME as FOR_SEARCH
-from sentence_distillery.evaluation.registration import load_variant
 from sentence_distillery.evaluation.results import Result, count, write_results
+from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.progress import track
 from stages import paths
