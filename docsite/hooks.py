@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: pages from other folders of the repository, the picture of the graph, links that hold here and there.
+"""Hooks of MkDocs: pages from other folders of the repository, the picture of the graph, links.
 
 A page links to files as they lie in the repository, so that it can be read there. On the site, README is the home page,
 and a link to a file that has no page becomes its name.

@@ -3,7 +3,8 @@
     student -> common words, int8, lexical channel -> not worse than the former? -> release, 16 MB at most
 
 It is in git and in the wheel. Common words are the first 50,000 of GloVe; any other word is cut into pieces. A smaller
-vocabulary leaves room for more dimensions, and so does int8; both were chosen without a test split (reproductions/docs/levers.md).
+vocabulary leaves room for more dimensions, and so does int8; both were chosen without a test split
+(reproductions/docs/levers.md).
 
 Its lexical channel has the weight 0: it is left out unless the encoder is loaded with another weight, or as
 "released-search". Document frequencies are counted in texts of several kinds: news alone knows no word of medicine. All

@@ -173,7 +173,7 @@ def distill(
         temperature: Of the similarities in that loss, above 0.
         for_search: Whether the student is trained further on passages of the texts, and gets a lexical channel: 768
             dimensions more, in which texts that share words are close. It then finds more, and its cosines follow human
-            ratings less closely (reproductions/docs/levers.md has figures). `load` with lexical_weight=0 leaves the channel out.
+            ratings less closely (reproductions/docs/levers.md). `load` with lexical_weight=0 leaves the channel out.
         show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
             line every ten seconds elsewhere.
 

@@ -1,4 +1,4 @@
-"""The tables on paper 2 of reproductions/docs/papers_2_and_3.md, from reports/runs/paraphrase and reports/runs/earlier."""
+"""The tables on paper 2 of papers_2_and_3.md, from reports/runs/paraphrase and reports/runs/earlier."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Encoders that are fine-tuned without the component, compared with the best of paper 3: reproductions/docs/papers_2_and_3.md."""
+"""Encoders that are fine-tuned without the component, compared with the best of paper 3: papers_2_and_3.md."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The figures that the papers set as targets, and those that were reached: a table of reproductions/docs/papers_2_and_3.md."""
+"""The figures that the papers set as targets, and those that were reached: a table of papers_2_and_3.md."""
 
 from statistics import mean, stdev
 
