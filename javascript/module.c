@@ -10,6 +10,7 @@
 
 #define EXPORT(name) __attribute__((export_name(#name)))
 
+enum { RECENT_BITS = 13 };
 enum { NO_MEMORY = -1, BAD_TOKEN = -2, BAD_TERM = -3, BAD_TABLE = -4, BAD_CHANNEL = -5 };
 
 static Vocabulary vocabulary;
@@ -17,6 +18,7 @@ static Table table;
 static Channel channel;
 static int has_channel;
 static Text text;
+static Recent recent;
 static Ids ids;
 static Sums sums;
 
@@ -105,7 +107,8 @@ EXPORT(start) int start(void)
 {
     ids.flush = sums_flush;
     ids.into = &sums;
-    if (text_new(&text) < 0 || sums_new(&sums, &table, has_channel ? &channel : NULL, best_kernels()) < 0)
+    if (text_new(&text) < 0 || recent_new(&recent, RECENT_BITS) < 0 ||
+        sums_new(&sums, &table, has_channel ? &channel : NULL, best_kernels()) < 0)
         return NO_MEMORY;
     return 0;
 }
@@ -118,7 +121,7 @@ static int look_up(const uint8_t *bytes, size_t length, Ids *into)
     into->count = 0;
     do {
         if (read_text(&reader, vocabulary.normalizer, &vocabulary.emoji, best_kernels(), &text) < 0 ||
-            look_up_text(&vocabulary, &text, into) < 0)
+            look_up_text(&vocabulary, &recent, &text, into) < 0)
             return NO_MEMORY;
         drop_read(&text);
     } while (reader.at < reader.end);

@@ -1,7 +1,8 @@
 /* The native core of the encoder: UTF-8 in, vectors out. docs/explanation/native-core.md has the way of a text.
 
    text.c        UTF-8 -> normalised text, a kind for each byte
-   vocabulary.c  words, pieces and terms in hash tables; normalised text -> token ids
+   vocabulary.c  words, pieces and terms in hash tables
+   words.c       normalised text -> words and terms -> token ids
    vectors.c     token ids -> sums -> a vector
    kernels.c     the inner loops for each instruction set
    module.c      what Python sees
@@ -37,6 +38,9 @@ enum {
     PLACES = 8,          /* of a stem in the lexical channel */
     UNKNOWN = 0,         /* the id of the unknown token */
     LONGEST_WORD = 400,  /* characters, of any vocabulary */
+    RECENT_IDS = 4,      /* of a word that is remembered, at most */
+    RECENT_BYTES = 16,   /* of it */
+    BYTE_SET = 256 / 64, /* words of 64 bits */
 };
 
 typedef struct {
@@ -103,22 +107,12 @@ typedef struct {
 typedef struct {
     Map words, pieces, terms, beginnings; /* beginnings: terms up to their first sign */
     Emoji emoji;
-    uint8_t sign[256];                   /* 1 for a byte that is the first sign of a term */
+    /* for each sign of ASCII that is the first of a term: the bytes that may stand on either side of it */
+    uint64_t before[128][BYTE_SET], after[128][BYTE_SET];
     size_t longest_word;                 /* characters, at most LONGEST_WORD; a longer one is unknown */
     int normalizer;
     int32_t size; /* above every id */
 } Vocabulary;
-
-/* Token ids on their way: when the buffer is full, `flush` gets them. Their rows are asked for at once, so that they have
-   come from memory when they are summed: `row` bytes apart, of which `asked` are needed. */
-typedef struct Ids {
-    int32_t at[EXACT_TOKENS];
-    size_t count;
-    int (*flush)(struct Ids *ids, void *into);
-    void *into;
-    const char *rows;
-    size_t row, asked;
-} Ids;
 
 /* Counts of tokens; `bytes` is the length of all together. */
 int vocabulary_new(Vocabulary *vocabulary, size_t words, size_t pieces, size_t terms, size_t bytes);
@@ -127,8 +121,45 @@ int vocabulary_add(Vocabulary *vocabulary, const uint8_t *token, size_t length, 
 int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t length, int32_t id);
 void vocabulary_free(Vocabulary *vocabulary);
 
+/* Look a word up, whole or in pieces: writes at most LONGEST_WORD * 4 ids, and returns how many. */
+size_t look_up_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length, int32_t *ids);
+int32_t look_up_emoji(const Vocabulary *vocabulary, const uint8_t *emoji, size_t length);
+
+typedef struct {
+    size_t start, end;
+    int32_t id;
+} Match;
+
+/* Find the term whose first sign is at `sign` and that starts earliest, from `first` on, and of these the longest. */
+int find_term(const Vocabulary *vocabulary, const Text *text, size_t first, size_t sign, Match *match);
+
+/* ---- words.c */
+
+/* Token ids on their way: when the buffer is full, `flush` gets them. */
+typedef struct Ids {
+    int32_t at[EXACT_TOKENS + RECENT_IDS];
+    size_t count;
+    int (*flush)(struct Ids *ids, void *into);
+    void *into;
+} Ids;
+
+/* A word as a key, its bytes and then zeros, and its ids, the free ones -1. */
+typedef struct {
+    uint64_t key[2];
+    int32_t ids[RECENT_IDS];
+} RecentWord;
+
+/* The words that were looked up last, each in the slot of its hash: most words of most texts are among a few thousand. */
+typedef struct {
+    RecentWord *slots;
+    unsigned shift; /* the high bits of a hash that are left */
+} Recent;
+
+int recent_new(Recent *recent, unsigned bits);
+void recent_free(Recent *recent);
+
 /* Look up the tokens of some normalised text. Returns 0, or -1 if `flush` did. */
-int look_up_text(const Vocabulary *vocabulary, const Text *text, Ids *ids);
+int look_up_text(const Vocabulary *vocabulary, Recent *recent, const Text *text, Ids *ids);
 
 /* ---- vectors.c */
 
@@ -169,7 +200,7 @@ typedef struct {
 int sums_new(Sums *sums, const Table *table, const Channel *channel, const Kernels *kernels);
 void sums_free(Sums *sums);
 void sums_start(Sums *sums, size_t width);
-void sums_ask(const Sums *sums, size_t width, Ids *ids);
+void sums_ask(const Sums *sums, size_t width, const Ids *ids);
 int sums_flush(Ids *ids, void *sums);
 void sums_finish(Sums *sums, Ids *ids, int form, float *out);
 

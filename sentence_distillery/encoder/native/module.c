@@ -22,7 +22,7 @@
 
 #define CHANGED "The list of texts changed while it was read."
 
-enum { BATCH = 256, KEPT_ROOM = 1 << 20 };
+enum { BATCH = 256, KEPT_ROOM = 1 << 20, RECENT_BITS = 13, FEW_RECENT_BITS = 8 };
 
 typedef struct {
     PyObject_HEAD
@@ -32,6 +32,7 @@ typedef struct {
 /* What one call needs. */
 typedef struct {
     Text text;
+    Recent recent;
     Ids ids[2];
     Sums sums;
 } Scratch;
@@ -266,6 +267,7 @@ static void scratch_free(Scratch *scratch)
     if (!scratch)
         return;
     text_free(&scratch->text);
+    recent_free(&scratch->recent);
     sums_free(&scratch->sums);
     free(scratch);
 }
@@ -294,7 +296,7 @@ static Scratch *scratch_take(EncoderObject *encoder)
     if (scratch)
         return scratch;
     scratch = calloc(1, sizeof *scratch);
-    if (scratch && text_new(&scratch->text) == 0 &&
+    if (scratch && text_new(&scratch->text) == 0 && recent_new(&scratch->recent, RECENT_BITS) == 0 &&
         sums_new(&scratch->sums, &encoder->table, encoder->channel, encoder->kernels) == 0)
         return scratch;
     scratch_free(scratch);
@@ -317,14 +319,14 @@ typedef struct {
 } View;
 
 /* Look a text up, to the end. Returns 0, 1 for a strange one, or -1 without memory. */
-static int look_up(const Vocabulary *vocabulary, const Kernels *kernels, Text *text, Ids *ids, View view)
+static int look_up(const Vocabulary *vocabulary, const Kernels *kernels, Recent *recent, Text *text, Ids *ids, View view)
 {
     Reader reader = {view.bytes, view.bytes + view.length, 0, 0};
     text->used = text->cut = 0;
     ids->count = 0;
     do {
         if (read_text(&reader, vocabulary->normalizer, &vocabulary->emoji, kernels, text) < 0 ||
-            look_up_text(vocabulary, text, ids) < 0)
+            look_up_text(vocabulary, recent, text, ids) < 0)
             return -1;
         drop_read(text);
     } while (reader.at < reader.end);
@@ -440,11 +442,11 @@ static int encode_batch(const EncoderObject *encoder, Scratch *scratch, Batch *b
     Way way = {.sums = &scratch->sums, .batch = batch, .wanted = wanted};
     for (size_t i = 0; i < batch->count; i++) {
         Ids *ids = &scratch->ids[i % 2];
-        sums_ask(&scratch->sums, wanted.width, ids);
         ids->flush = way_flush;
         ids->into = &way;
         way.begun = 0;
-        int strange = look_up(encoder->vocabulary, encoder->kernels, &scratch->text, ids, batch->views[i]);
+        int strange = look_up(encoder->vocabulary, encoder->kernels, &scratch->recent, &scratch->text, ids, batch->views[i]);
+        sums_ask(&scratch->sums, wanted.width, ids);
         batch->counts[i] = strange ? -1 : 0;
         if (way.begun)
             way_finish(&way, ids, i);
@@ -564,13 +566,13 @@ static int collect(Ids *ids, void *into)
     return 0;
 }
 
-static int collect_batch(const Vocabulary *vocabulary, Text *text, Batch *batch, Collected *collected)
+static int collect_batch(const Vocabulary *vocabulary, Recent *recent, Text *text, Batch *batch, Collected *collected)
 {
     Ids ids = {.flush = collect, .into = collected};
     const Kernels *kernels = best_kernels();
     for (size_t i = 0; i < batch->count; i++) {
         size_t before = collected->count;
-        int strange = look_up(vocabulary, kernels, text, &ids, batch->views[i]);
+        int strange = look_up(vocabulary, kernels, recent, text, &ids, batch->views[i]);
         if (strange < 0 || collect(&ids, collected) < 0)
             return -1;
         if (strange)
@@ -580,7 +582,8 @@ static int collect_batch(const Vocabulary *vocabulary, Text *text, Batch *batch,
     return 0;
 }
 
-static int collect_list(const Vocabulary *vocabulary, PyObject *texts, Text *text, Collected *collected, int32_t *counts)
+static int collect_list(const Vocabulary *vocabulary, PyObject *texts, Recent *recent, Text *text, Collected *collected,
+                        int32_t *counts)
 {
     Batch batch;
     Py_ssize_t rows = PyList_Size(texts);
@@ -594,7 +597,7 @@ static int collect_list(const Vocabulary *vocabulary, PyObject *texts, Text *tex
         if (batch_hold(&batch, texts, first, count) < 0)
             return -1;
         Py_BEGIN_ALLOW_THREADS;
-        failed = collect_batch(vocabulary, text, &batch, collected);
+        failed = collect_batch(vocabulary, recent, text, &batch, collected);
         Py_END_ALLOW_THREADS;
         memcpy(counts + first, batch.counts, batch.count * sizeof *counts);
         batch_release(&batch);
@@ -613,17 +616,20 @@ static PyObject *vocabulary_token_ids(PyObject *self, PyObject *texts)
         return NULL;
     }
     Text text;
+    Recent recent;
     Collected collected = {0};
     Py_ssize_t rows = PyList_Size(texts);
+    int held = recent_new(&recent, rows < BATCH ? FEW_RECENT_BITS : RECENT_BITS);
     int32_t *counts = calloc((size_t)rows + 1, sizeof *counts);
     PyObject *result = NULL;
-    if (text_new(&text) < 0 || !counts)
+    if (text_new(&text) < 0 || held < 0 || !counts)
         PyErr_NoMemory();
-    else if (collect_list(((VocabularyObject *)self)->vocabulary, texts, &text, &collected, counts) == 0)
+    else if (collect_list(((VocabularyObject *)self)->vocabulary, texts, &recent, &text, &collected, counts) == 0)
         result = Py_BuildValue("y#y#", collected.at ? (const char *)collected.at : "",
                                (Py_ssize_t)(collected.count * sizeof *collected.at), (const char *)counts,
                                (Py_ssize_t)((size_t)rows * sizeof *counts));
     text_free(&text);
+    recent_free(&recent);
     free(collected.at);
     free(counts);
     return result;

@@ -1,0 +1,245 @@
+/* The way from normalised text to token ids.
+
+   Words are what lies between separators. A few at a time are made keys of, then looked up among the words of the
+   last texts, and, if they are not there, in the vocabulary. Terms such as c++ are searched around each sign that is the
+   first of a term, if the bytes beside it are those of one: the earliest start wins, then the longest term, and it counts
+   if it stands between characters that are not \w. That is how `tokenizers` matches added tokens. */
+
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define STEP UINT64_C(0x9E3779B97F4A7C15) /* 2^64 divided by the golden ratio: multiplied, its high bits are mixed */
+#define STEP_2 UINT64_C(0xD6E8FEB86659FD93)
+
+enum { BLOCK = 64, QUEUE = 64, OTHER_KINDS = 6 };
+
+/* A word that waits to be looked up. A key of 0 stands for a term, whose id is `start`, or for a long word. */
+typedef struct {
+    uint64_t key[2];
+    RecentWord *slot;
+    size_t start;
+    uint32_t length; /* 0: a term */
+} Word;
+
+/* What is known of a text on its way. */
+typedef struct {
+    const Vocabulary *vocabulary;
+    const Recent *recent;
+    const Text *text;
+    Ids *ids;
+    size_t word;     /* where the next word begins */
+    size_t searched; /* where the next term may begin */
+    size_t count;
+    Word queue[QUEUE];
+} Split;
+
+int recent_new(Recent *recent, unsigned bits)
+{
+    recent->shift = 64 - bits;
+    recent->slots = calloc((size_t)1 << bits, sizeof *recent->slots);
+    return recent->slots ? 0 : -1;
+}
+
+void recent_free(Recent *recent)
+{
+    free(recent->slots);
+}
+
+static unsigned lowest_bit(uint64_t bits)
+{
+#ifdef __GNUC__
+    return (unsigned)__builtin_ctzll(bits);
+#else
+    unsigned place = 0;
+    while (!(bits >> place & 1))
+        place++;
+    return place;
+#endif
+}
+
+/* Mark the bytes of a block that have one of some low bits. */
+static uint64_t marked(const uint8_t *kinds, uint8_t bits)
+{
+    uint64_t found = 0;
+#ifdef __SSE2__
+    const __m128i wanted = _mm_set1_epi8((char)bits), zero = _mm_setzero_si128();
+    for (unsigned i = 0; i < BLOCK; i += 16) {
+        __m128i part = _mm_and_si128(_mm_loadu_si128((const __m128i *)(kinds + i)), wanted);
+        found |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(part, zero)) << i;
+    }
+#else
+    for (unsigned i = 0; i < BLOCK; i++)
+        found |= (uint64_t)((kinds[i] & bits) != 0) << i;
+#endif
+    return found;
+}
+
+static int add_ids(Ids *ids, const int32_t *added, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ids->count >= EXACT_TOKENS && ids->flush(ids, ids->into) < 0)
+            return -1;
+        ids->at[ids->count++] = added[i];
+    }
+    return 0;
+}
+
+/* Look a word up in the vocabulary, and remember it if it is short. */
+static int look_up(Split *split, const Word *word)
+{
+    int32_t ids[LONGEST_WORD * 4 + 1]; /* a character has up to four bytes */
+    if (!word->length) {
+        ids[0] = (int32_t)word->start;
+        return add_ids(split->ids, ids, 1);
+    }
+    size_t count = look_up_word(split->vocabulary, split->text->bytes + word->start, word->length, ids);
+    if (word->key[0] && count <= RECENT_IDS) {
+        memcpy(word->slot->key, word->key, sizeof word->key);
+        for (size_t i = 0; i < RECENT_IDS; i++)
+            word->slot->ids[i] = i < count ? ids[i] : -1;
+    }
+    return add_ids(split->ids, ids, count);
+}
+
+/* Look up the words that wait. */
+static int resolve(Split *split)
+{
+    Ids *ids = split->ids;
+    for (size_t i = 0; i < split->count; i++) {
+        const Word *word = &split->queue[i];
+        const RecentWord *recent = word->slot;
+        if (word->key[0] != recent->key[0] || word->key[1] != recent->key[1] || !word->key[0]) {
+            if (look_up(split, word) < 0)
+                return -1;
+            continue;
+        }
+        if (ids->count > EXACT_TOKENS - RECENT_IDS && ids->flush(ids, ids->into) < 0)
+            return -1;
+        memcpy(ids->at + ids->count, recent->ids, sizeof recent->ids);
+        ids->count += 1u + (recent->ids[1] >= 0) + (recent->ids[2] >= 0) + (recent->ids[3] >= 0);
+    }
+    split->count = 0;
+    return 0;
+}
+
+/* Have a word, or nothing, wait. */
+static int add_word(Split *split, size_t end)
+{
+    static const uint8_t ONES[2 * RECENT_BYTES] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                   255, 255, 255, 255, 255, 255, 255, 255};
+    size_t length = end - split->word;
+    Word *word = &split->queue[split->count];
+    uint64_t mask[2];
+    memcpy(word->key, split->text->bytes + split->word, sizeof word->key);
+    memcpy(mask, ONES + RECENT_BYTES - (length < RECENT_BYTES ? length : RECENT_BYTES), sizeof mask);
+    if (length > RECENT_BYTES)
+        mask[0] = 0;
+    word->key[0] &= mask[0];
+    word->key[1] &= mask[1];
+    word->slot = split->recent->slots + ((word->key[0] ^ word->key[1] * STEP_2) * STEP >> split->recent->shift);
+    word->start = split->word;
+    word->length = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX; /* unknown in any case */
+#ifdef __GNUC__
+    __builtin_prefetch(word->slot);
+#endif
+    split->count += length > 0;
+    return split->count == QUEUE ? resolve(split) : 0;
+}
+
+/* Have a term wait. */
+static int add_term(Split *split, int32_t id)
+{
+    split->queue[split->count++] = (Word){.slot = split->recent->slots, .start = (size_t)id};
+    return split->count == QUEUE ? resolve(split) : 0;
+}
+
+static int allows(const uint64_t *allowed, uint8_t byte)
+{
+    return allowed[byte / 64] >> byte % 64 & 1;
+}
+
+/* Tell whether a separator may be an emoji or the first sign of a term. */
+static int is_special(const Vocabulary *vocabulary, const Text *text, size_t place)
+{
+    uint8_t byte = text->bytes[place];
+    if (byte >= 128)
+        return (text->kinds[place] & KIND_EMOJI_W) != 0;
+    return allows(vocabulary->before[byte], place ? text->bytes[place - 1] : ' ') &
+           allows(vocabulary->after[byte], text->bytes[place + 1]);
+}
+
+/* Tell whether a match stands between characters that are not \w; a cut comes after a blank. */
+static int stands_alone(const Text *text, const Match *match)
+{
+    int before = match->start == 0 || text->kinds[match->start - 1] & NO_LETTER;
+    return before && (match->end == text->cut || text->kinds[match->end] & NO_LETTER);
+}
+
+/* Look for a term at a separator: an emoji, or one whose first sign it is and that stands alone. */
+static int term_at(Split *split, size_t place, Match *match)
+{
+    const Text *text = split->text;
+    if (text->bytes[place] >= 128) {
+        size_t length;
+        decode_utf8(text->bytes + place, text->bytes + text->cut, &length);
+        *match = (Match){place, place + length, look_up_emoji(split->vocabulary, text->bytes + place, length)};
+        return 1;
+    }
+    size_t first = split->word > split->searched ? split->word : split->searched;
+    if (first > place || !find_term(split->vocabulary, text, first, place, match))
+        return 0;
+    split->searched = match->end;
+    return stands_alone(text, match);
+}
+
+/* Split a block at its separators. */
+static int split_block(Split *split, size_t start)
+{
+    const Text *text = split->text;
+    uint64_t separators = marked(text->kinds + start, SEPARATOR), special = 0;
+    for (uint64_t signs = marked(text->kinds + start, OTHER_KINDS); signs; signs &= signs - 1) {
+        unsigned k = lowest_bit(signs);
+        special |= (uint64_t)is_special(split->vocabulary, text, start + k) << k;
+    }
+    for (; separators; separators &= separators - 1) {
+        Match match;
+        unsigned k = lowest_bit(separators);
+        size_t place = start + k;
+        if (place > text->cut)
+            break;
+        if (place < split->word) /* of a term */
+            continue;
+        if (special >> k & 1 && place < text->cut && term_at(split, place, &match)) {
+            if (add_word(split, match.start) < 0 || add_term(split, match.id) < 0)
+                return -1;
+            split->word = match.end;
+            continue;
+        }
+        if (add_word(split, place) < 0)
+            return -1;
+        split->word = place + 1;
+    }
+    return 0;
+}
+
+int look_up_text(const Vocabulary *vocabulary, Recent *recent, const Text *text, Ids *ids)
+{
+    Split split; /* its queue is not set */
+    split.vocabulary = vocabulary;
+    split.recent = recent;
+    split.text = text;
+    split.ids = ids;
+    split.word = split.searched = split.count = 0;
+    memset(text->bytes + text->used, ' ', TEXT_MARGIN); /* what is read beyond the end means nothing, but is defined */
+    memset(text->kinds + text->used, KIND_SPACE, TEXT_MARGIN);
+    for (size_t start = 0; start <= text->cut; start += BLOCK)
+        if (split_block(&split, start) < 0)
+            return -1;
+    return resolve(&split);
+}
