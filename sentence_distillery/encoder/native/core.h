@@ -135,12 +135,15 @@ int find_term(const Vocabulary *vocabulary, const Text *text, size_t first, size
 
 /* ---- words.c */
 
-/* Token ids on their way: when the buffer is full, `flush` gets them. */
+/* Token ids on their way: when the buffer is full, `flush` gets them. Their rows are asked for at once, so that they have
+   come from memory when they are summed: `row` bytes apart, of which `asked` are needed. */
 typedef struct Ids {
     int32_t at[EXACT_TOKENS + RECENT_IDS];
     size_t count;
     int (*flush)(struct Ids *ids, void *into);
     void *into;
+    const char *rows;
+    size_t row, asked;
 } Ids;
 
 /* A word as a key, its bytes and then zeros, and its ids, the free ones -1. */
@@ -200,7 +203,7 @@ typedef struct {
 int sums_new(Sums *sums, const Table *table, const Channel *channel, const Kernels *kernels);
 void sums_free(Sums *sums);
 void sums_start(Sums *sums, size_t width);
-void sums_ask(const Sums *sums, size_t width, const Ids *ids);
+void sums_ask(const Sums *sums, size_t width, Ids *ids);
 int sums_flush(Ids *ids, void *sums);
 void sums_finish(Sums *sums, Ids *ids, int form, float *out);
 

@@ -22,7 +22,7 @@
 
 #define CHANGED "The list of texts changed while it was read."
 
-enum { BATCH = 256, KEPT_ROOM = 1 << 20, RECENT_BITS = 13, FEW_RECENT_BITS = 8 };
+enum { BATCH = 256, KEPT_ROOM = 1 << 20, RECENT_BITS = 14, FEW_RECENT_BITS = 8 };
 
 typedef struct {
     PyObject_HEAD
@@ -442,11 +442,11 @@ static int encode_batch(const EncoderObject *encoder, Scratch *scratch, Batch *b
     Way way = {.sums = &scratch->sums, .batch = batch, .wanted = wanted};
     for (size_t i = 0; i < batch->count; i++) {
         Ids *ids = &scratch->ids[i % 2];
+        sums_ask(&scratch->sums, wanted.width, ids);
         ids->flush = way_flush;
         ids->into = &way;
         way.begun = 0;
         int strange = look_up(encoder->vocabulary, encoder->kernels, &scratch->recent, &scratch->text, ids, batch->views[i]);
-        sums_ask(&scratch->sums, wanted.width, ids);
         batch->counts[i] = strange ? -1 : 0;
         if (way.begun)
             way_finish(&way, ids, i);

@@ -54,19 +54,13 @@ void sums_start(Sums *sums, size_t width)
         memset(sums->vector, 0, sums->summed * sizeof *sums->vector);
 }
 
-/* Have the rows of a text's ids asked for, so that they have come from memory when they are summed. */
-void sums_ask(const Sums *sums, size_t width, const Ids *ids)
+/* Have the rows of ids asked for as soon as these are known. */
+void sums_ask(const Sums *sums, size_t width, Ids *ids)
 {
-#ifdef __GNUC__
     const Table *table = sums->table;
-    size_t size = size_of(table->type), row = table->dimension * size;
-    size_t asked = (width < table->dimension ? width : table->dimension) * size;
-    for (size_t i = 0; i < ids->count; i++)
-        for (size_t byte = 0; byte < asked; byte += 64)
-            __builtin_prefetch((const char *)table->rows + (size_t)ids->at[i] * row + byte);
-#else
-    (void)sums, (void)width, (void)ids;
-#endif
+    ids->rows = table->rows;
+    ids->row = table->dimension * size_of(table->type);
+    ids->asked = (width < table->dimension ? width : table->dimension) * size_of(table->type);
 }
 
 static int with_channel(const Sums *sums)

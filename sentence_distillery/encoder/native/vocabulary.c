@@ -32,18 +32,6 @@ static uint64_t load(const uint8_t *at, size_t length)
 #endif
 }
 
-static unsigned lowest_bit(uint64_t bits)
-{
-#ifdef __GNUC__
-    return (unsigned)__builtin_ctzll(bits);
-#else
-    unsigned place = 0;
-    while (!(bits >> place & 1))
-        place++;
-    return place;
-#endif
-}
-
 static unsigned highest_bit(uint64_t bits)
 {
 #ifdef __GNUC__

@@ -17,7 +17,7 @@
 #define STEP UINT64_C(0x9E3779B97F4A7C15) /* 2^64 divided by the golden ratio: multiplied, its high bits are mixed */
 #define STEP_2 UINT64_C(0xD6E8FEB86659FD93)
 
-enum { BLOCK = 64, QUEUE = 64, OTHER_KINDS = 6 };
+enum { BLOCK = 64, QUEUE = 32, OTHER_KINDS = 6 };
 
 /* A word that waits to be looked up. A key of 0 stands for a term, whose id is `start`, or for a long word. */
 typedef struct {
@@ -107,10 +107,23 @@ static int look_up(Split *split, const Word *word)
     return add_ids(split->ids, ids, count);
 }
 
+/* Have the rows of ids asked for. */
+static void ask(const Ids *ids, size_t first)
+{
+#ifdef __GNUC__
+    for (size_t i = first; i < ids->count; i++)
+        for (size_t byte = 0; byte < ids->asked; byte += 64)
+            __builtin_prefetch(ids->rows + (size_t)ids->at[i] * ids->row + byte);
+#else
+    (void)ids, (void)first;
+#endif
+}
+
 /* Look up the words that wait. */
 static int resolve(Split *split)
 {
     Ids *ids = split->ids;
+    size_t first = ids->count;
     for (size_t i = 0; i < split->count; i++) {
         const Word *word = &split->queue[i];
         const RecentWord *recent = word->slot;
@@ -125,6 +138,7 @@ static int resolve(Split *split)
         ids->count += 1u + (recent->ids[1] >= 0) + (recent->ids[2] >= 0) + (recent->ids[3] >= 0);
     }
     split->count = 0;
+    ask(ids, first < ids->count ? first : 0); /* less than before, if they were flushed */
     return 0;
 }
 
