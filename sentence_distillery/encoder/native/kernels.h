@@ -52,20 +52,22 @@ TARGET static void KERNEL(sum_bytes)(const int8_t *table, size_t stride, size_t 
 {
     size_t start = 0;
 #ifdef HAS_VECTORS
-    for (; start + LANES * 4 <= width; start += LANES * 4) { /* a few registers, filled by all rows in turn */
-        Shorts one = {0}, two = {0}, three = {0}, four = {0};
+    for (; start + 8 * LANES <= width; start += 8 * LANES) { /* eight registers, to which all rows are added in turn */
+        KERNEL(Shorts) sum[8];
+        for (int k = 0; k < 8; k++)
+            sum[k] = (KERNEL(Shorts)){0};
         for (size_t i = 0; i < count; i++) {
-            Bytes parts[4];
-            memcpy(parts, table + (size_t)ids[i] * stride + start, sizeof parts);
-            one += __builtin_convertvector(parts[0], Shorts);
-            two += __builtin_convertvector(parts[1], Shorts);
-            three += __builtin_convertvector(parts[2], Shorts);
-            four += __builtin_convertvector(parts[3], Shorts);
+            const int8_t *row = table + (size_t)ids[i] * stride + start;
+            for (int k = 0; k < 8; k++)
+                sum[k] += SHORTS_AT(row + LANES * k);
         }
-        memcpy(sums + start, &one, sizeof one);
-        memcpy(sums + start + LANES, &two, sizeof two);
-        memcpy(sums + start + LANES * 2, &three, sizeof three);
-        memcpy(sums + start + LANES * 3, &four, sizeof four);
+        memcpy(sums + start, sum, sizeof sum);
+    }
+    for (; start + LANES <= width; start += LANES) {
+        KERNEL(Shorts) sum = {0};
+        for (size_t i = 0; i < count; i++)
+            sum += SHORTS_AT(table + (size_t)ids[i] * stride + start);
+        memcpy(sums + start, &sum, sizeof sum);
     }
 #endif
     if (start == width)
@@ -112,9 +114,20 @@ TARGET static float KERNEL(length)(const float *vector, size_t width)
 {
     float lanes[32] = {0};
     size_t start = 0;
+#ifdef HAS_VECTORS
+    Floats low = {0}, high = {0}, part[2];
+    for (; start + 32 <= width; start += 32) {
+        memcpy(part, vector + start, sizeof part);
+        low += part[0] * part[0];
+        high += part[1] * part[1];
+    }
+    memcpy(lanes, &low, sizeof low);
+    memcpy(lanes + 16, &high, sizeof high);
+#else
     for (; start + 32 <= width; start += 32)
         for (size_t lane = 0; lane < 32; lane++)
             lanes[lane] += vector[start + lane] * vector[start + lane];
+#endif
     for (size_t lane = 0; start + lane < width; lane++)
         lanes[lane] += vector[start + lane] * vector[start + lane];
     for (size_t half = 16; half > 0; half /= 2)
