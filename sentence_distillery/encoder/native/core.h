@@ -51,7 +51,7 @@ typedef struct {
                        float *sums);
     float (*length)(const float *vector, size_t width);
     void (*scale)(const float *vector, size_t width, float factor, float *scaled);
-    void (*widen)(const int16_t *sums, size_t width, float *floats);
+    float (*widen)(const int16_t *sums, size_t width, float *floats);
 } Kernels;
 
 const Kernels *best_kernels(void);

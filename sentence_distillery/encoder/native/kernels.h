@@ -109,31 +109,68 @@ TARGET static void KERNEL(add_halves)(const uint16_t *table, size_t stride, size
     }
 }
 
-/* The length of a vector. */
-TARGET static float KERNEL(length)(const float *vector, size_t width)
+/* The root of the sum of 32 lanes, and of the squares of what is left of a vector. */
+TARGET static float KERNEL(root)(float *lanes, const float *rest, size_t left)
 {
-    float lanes[32] = {0};
-    size_t start = 0;
-#ifdef HAS_VECTORS
-    Floats low = {0}, high = {0}, part[2];
-    for (; start + 32 <= width; start += 32) {
-        memcpy(part, vector + start, sizeof part);
-        low += part[0] * part[0];
-        high += part[1] * part[1];
-    }
-    memcpy(lanes, &low, sizeof low);
-    memcpy(lanes + 16, &high, sizeof high);
-#else
-    for (; start + 32 <= width; start += 32)
-        for (size_t lane = 0; lane < 32; lane++)
-            lanes[lane] += vector[start + lane] * vector[start + lane];
-#endif
-    for (size_t lane = 0; start + lane < width; lane++)
-        lanes[lane] += vector[start + lane] * vector[start + lane];
+    for (size_t lane = 0; lane < left; lane++)
+        lanes[lane] += rest[lane] * rest[lane];
     for (size_t half = 16; half > 0; half /= 2)
         for (size_t lane = 0; lane < half; lane++)
             lanes[lane] += lanes[lane + half];
     return sqrtf(lanes[0]);
+}
+
+/* The length of a vector. */
+TARGET static float KERNEL(length)(const float *vector, size_t width)
+{
+    float lanes[32];
+    size_t start = 0;
+#ifdef HAS_VECTORS
+    KERNEL(Floats) sum[64 / LANES];
+    for (int k = 0; k < 64 / LANES; k++)
+        sum[k] = (KERNEL(Floats)){0};
+    for (; start + 32 <= width; start += 32)
+        for (int k = 0; k < 64 / LANES; k++) {
+            KERNEL(Floats) part = *(const KERNEL(FloatsAt) *)(vector + start + LANES / 2 * k);
+            sum[k] += part * part;
+        }
+    memcpy(lanes, sum, sizeof lanes);
+#else
+    memset(lanes, 0, sizeof lanes);
+    for (; start + 32 <= width; start += 32)
+        for (size_t lane = 0; lane < 32; lane++)
+            lanes[lane] += vector[start + lane] * vector[start + lane];
+#endif
+    return KERNEL(root)(lanes, vector + start, width - start);
+}
+
+/* Make floats of int16, and return their length. */
+TARGET static float KERNEL(widen)(const int16_t *sums, size_t width, float *floats)
+{
+    float lanes[32];
+    size_t start = 0;
+#ifdef HAS_VECTORS
+    KERNEL(Floats) sum[64 / LANES];
+    for (int k = 0; k < 64 / LANES; k++)
+        sum[k] = (KERNEL(Floats)){0};
+    for (; start + 32 <= width; start += 32)
+        for (int k = 0; k < 64 / LANES; k++) {
+            KERNEL(Floats) part = FLOATS_AT(sums + start + LANES / 2 * k);
+            *(KERNEL(FloatsAt) *)(floats + start + LANES / 2 * k) = part;
+            sum[k] += part * part;
+        }
+    memcpy(lanes, sum, sizeof lanes);
+#else
+    memset(lanes, 0, sizeof lanes);
+    for (; start + 32 <= width; start += 32)
+        for (size_t lane = 0; lane < 32; lane++) {
+            float number = floats[start + lane] = (float)sums[start + lane];
+            lanes[lane] += number * number;
+        }
+#endif
+    for (size_t k = start; k < width; k++)
+        floats[k] = (float)sums[k];
+    return KERNEL(root)(lanes, floats + start, width - start);
 }
 
 /* Multiply a vector by a factor. */
@@ -141,13 +178,6 @@ TARGET static void KERNEL(scale)(const float *vector, size_t width, float factor
 {
     for (size_t k = 0; k < width; k++)
         scaled[k] = vector[k] * factor;
-}
-
-/* Make floats of int16. */
-TARGET static void KERNEL(widen)(const int16_t *sums, size_t width, float *floats)
-{
-    for (size_t k = 0; k < width; k++)
-        floats[k] = (float)sums[k];
 }
 
 static const Kernels KERNEL(kernels) = {
