@@ -17,7 +17,7 @@
 #define STEP UINT64_C(0x9E3779B97F4A7C15) /* 2^64 divided by the golden ratio: multiplied, its high bits are mixed */
 #define STEP_2 UINT64_C(0xD6E8FEB86659FD93)
 
-enum { BLOCK = 64, QUEUE = 32, OTHER_KINDS = 6 };
+enum { BLOCK = 64, FULL = 32, QUEUE = FULL + BLOCK + 2, OTHER_KINDS = 6 };
 
 /* A word that waits to be looked up. A key of 0 stands for a term, whose id is `start`, or for a long word. */
 typedef struct {
@@ -142,35 +142,26 @@ static int resolve(Split *split)
     return 0;
 }
 
-/* Have a word, or nothing, wait. */
-static int add_word(Split *split, size_t end)
+/* Make a key of a word, or of nothing: its bytes, or 0 for a long one. */
+static inline void set_word(const Split *split, Word *word, size_t start, size_t end)
 {
     static const uint8_t ONES[2 * RECENT_BYTES] = {255, 255, 255, 255, 255, 255, 255, 255,
                                                    255, 255, 255, 255, 255, 255, 255, 255};
-    size_t length = end - split->word;
-    Word *word = &split->queue[split->count];
-    uint64_t mask[2];
-    memcpy(word->key, split->text->bytes + split->word, sizeof word->key);
-    memcpy(mask, ONES + RECENT_BYTES - (length < RECENT_BYTES ? length : RECENT_BYTES), sizeof mask);
-    if (length > RECENT_BYTES)
-        mask[0] = 0;
-    word->key[0] &= mask[0];
-    word->key[1] &= mask[1];
-    word->slot = split->recent->slots + ((word->key[0] ^ word->key[1] * STEP_2) * STEP >> split->recent->shift);
-    word->start = split->word;
+    size_t length = end - start, most = length < RECENT_BYTES ? length : RECENT_BYTES;
+    uint64_t key[2], mask[2];
+    memcpy(key, split->text->bytes + start, sizeof key);
+    memcpy(mask, ONES + RECENT_BYTES - most, sizeof mask);
+    key[0] &= length > RECENT_BYTES ? 0 : mask[0];
+    key[1] &= mask[1];
+    RecentWord *slot = split->recent->slots + ((key[0] ^ key[1] * STEP_2) * STEP >> split->recent->shift);
+    word->key[0] = key[0];
+    word->key[1] = key[1];
+    word->slot = slot;
+    word->start = start;
     word->length = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX; /* unknown in any case */
 #ifdef __GNUC__
-    __builtin_prefetch(word->slot);
+    __builtin_prefetch(slot);
 #endif
-    split->count += length > 0;
-    return split->count == QUEUE ? resolve(split) : 0;
-}
-
-/* Have a term wait. */
-static int add_term(Split *split, int32_t id)
-{
-    split->queue[split->count++] = (Word){.slot = split->recent->slots, .start = (size_t)id};
-    return split->count == QUEUE ? resolve(split) : 0;
 }
 
 static int allows(const uint64_t *allowed, uint8_t byte)
@@ -212,34 +203,59 @@ static int term_at(Split *split, size_t place, Match *match)
     return stands_alone(text, match);
 }
 
+/* Have a term wait if there is one at a separator, and the word before it. */
+static int add_term(Split *split, size_t place)
+{
+    Match match;
+    if (place >= split->text->cut || !term_at(split, place, &match))
+        return 0;
+    if (match.start > split->word)
+        set_word(split, &split->queue[split->count++], split->word, match.start);
+    split->queue[split->count++] = (Word){.slot = split->recent->slots, .start = (size_t)match.id};
+    split->word = match.end;
+    return 1;
+}
+
+/* Leave out the bits before a place of a block. */
+static uint64_t bits_from(uint64_t bits, size_t block, size_t place)
+{
+    return place <= block ? bits : place - block < BLOCK ? bits & (UINT64_MAX << (place - block)) : 0;
+}
+
 /* Split a block at its separators. */
-static int split_block(Split *split, size_t start)
+static int split_block(Split *split, size_t block)
 {
     const Text *text = split->text;
-    uint64_t separators = marked(text->kinds + start, SEPARATOR), special = 0;
-    for (uint64_t signs = marked(text->kinds + start, OTHER_KINDS); signs; signs &= signs - 1) {
+    uint64_t separators = bits_from(marked(text->kinds + block, SEPARATOR), block, split->word), special = 0;
+    size_t start = split->word, count = split->count;
+    for (uint64_t signs = marked(text->kinds + block, OTHER_KINDS); signs; signs &= signs - 1) {
         unsigned k = lowest_bit(signs);
-        special |= (uint64_t)is_special(split->vocabulary, text, start + k) << k;
+        special |= (uint64_t)is_special(split->vocabulary, text, block + k) << k;
     }
-    for (; separators; separators &= separators - 1) {
-        Match match;
+    if (text->cut - block < BLOCK - 1) /* a separator at the cut is the last one */
+        separators &= (UINT64_C(2) << (text->cut - block)) - 1;
+    while (separators) {
         unsigned k = lowest_bit(separators);
-        size_t place = start + k;
-        if (place > text->cut)
-            break;
-        if (place < split->word) /* of a term */
-            continue;
-        if (special >> k & 1 && place < text->cut && term_at(split, place, &match)) {
-            if (add_word(split, match.start) < 0 || add_term(split, match.id) < 0)
-                return -1;
-            split->word = match.end;
-            continue;
+        size_t place = block + k;
+        if (special >> k & 1) {
+            split->word = start;
+            split->count = count;
+            int found = add_term(split, place);
+            count = split->count;
+            if (found) {
+                start = split->word;
+                separators = bits_from(separators, block, start);
+                continue;
+            }
         }
-        if (add_word(split, place) < 0)
-            return -1;
-        split->word = place + 1;
+        set_word(split, &split->queue[count], start, place);
+        count += place > start;
+        start = place + 1;
+        separators &= separators - 1;
     }
-    return 0;
+    split->word = start;
+    split->count = count;
+    return count < FULL ? 0 : resolve(split);
 }
 
 int look_up_text(const Vocabulary *vocabulary, Recent *recent, const Text *text, Ids *ids)
@@ -253,7 +269,7 @@ int look_up_text(const Vocabulary *vocabulary, Recent *recent, const Text *text,
     memset(text->bytes + text->used, ' ', TEXT_MARGIN); /* what is read beyond the end means nothing, but is defined */
     memset(text->kinds + text->used, KIND_SPACE, TEXT_MARGIN);
     for (size_t start = 0; start <= text->cut; start += BLOCK)
-        if (split_block(&split, start) < 0)
+        if (split_block(&split, start) < 0) /* the margin ends the last word */
             return -1;
     return resolve(&split);
 }
