@@ -40,6 +40,7 @@ enum {
     LONGEST_WORD = 400,  /* characters, of any vocabulary */
     RECENT_IDS = 4,      /* of a word that is remembered, at most */
     RECENT_BYTES = 16,   /* of it */
+    RECENT_WAYS = 4,
     BYTE_SET = 256 / 64, /* words of 64 bits */
 };
 
@@ -152,10 +153,13 @@ typedef struct {
     int32_t ids[RECENT_IDS];
 } RecentWord;
 
-/* The words that were looked up last, each in the slot of its hash: most words of most texts are among a few thousand. */
+/* The words that were looked up last: most words of most texts are among a few thousand. A hash has RECENT_WAYS slots, and
+   16 bits for each, the tag of the word that it holds. */
 typedef struct {
     RecentWord *slots;
+    uint64_t *tags;
     unsigned shift; /* the high bits of a hash that are left */
+    unsigned next;  /* the one of the slots that is taken next */
 } Recent;
 
 int recent_new(Recent *recent, unsigned bits);
