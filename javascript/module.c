@@ -36,7 +36,7 @@ int load_vocabulary(const uint8_t *bytes, const uint32_t *ends, size_t words, co
     if (words < 1 || longest < 1 || longest > LONGEST_WORD)
         return BAD_TABLE;
     vocabulary.longest_word = longest;
-    vocabulary.normalizer = normalizer ? NORMALIZER_BERT : NORMALIZER_FULL;
+    vocabulary.normalizer.kind = normalizer ? NORMALIZER_BERT : NORMALIZER_FULL;
     vocabulary.size = (int32_t)words;
     size_t pieces = 0;
     for (size_t id = 0; id < words; id++) {
@@ -58,7 +58,7 @@ int load_vocabulary(const uint8_t *bytes, const uint32_t *ends, size_t words, co
         if (vocabulary_add_term(&vocabulary, bytes + start, ends[id] - start, (int32_t)id) < 0)
             return BAD_TERM;
     }
-    return 0;
+    return normalizer_finish(&vocabulary.normalizer) < 0 ? NO_MEMORY : 0;
 }
 
 /* Load the table: `type` is a letter of core.h. */
@@ -120,7 +120,7 @@ static int look_up(const uint8_t *bytes, size_t length, Ids *into)
     text.used = text.cut = 0;
     into->count = 0;
     do {
-        if (read_text(&reader, vocabulary.normalizer, &vocabulary.emoji, best_kernels(), &text) < 0 ||
+        if (read_text(&reader, &vocabulary.normalizer, best_kernels(), &text) < 0 ||
             look_up_text(&vocabulary, &recent, &text, into) < 0)
             return NO_MEMORY;
         drop_read(&text);

@@ -41,6 +41,10 @@ enum {
     RECENT_IDS = 4,      /* of a word that is remembered, at most */
     RECENT_BYTES = 16,   /* of it */
     RECENT_WAYS = 4,
+    LONG_BYTES = 48, /* the same of a long word, or one of many pieces */
+    LONG_IDS = 19,
+    FIRST_CODE = 0x80, /* of the characters that have a table of what they become */
+    LAST_CODE = 0xA000,
     BYTE_SET = 256 / 64, /* words of 64 bits */
 };
 
@@ -77,13 +81,28 @@ typedef struct {
 
 enum { NORMALIZER_FULL, NORMALIZER_BERT };
 
+/* What a character becomes, if that is at most six bytes whose kinds are a pattern. */
+typedef struct {
+    uint8_t bytes[6], length, pattern;
+} Become;
+
+/* What decides how a text is normalised. */
+typedef struct {
+    int kind;
+    Emoji emoji;
+    Become *become; /* for the codes from FIRST_CODE up to LAST_CODE */
+} Normalizer;
+
 int text_new(Text *text);
 void text_free(Text *text);
 int emoji_add(Emoji *emoji, uint32_t code);
 
+/* Make the table, once all emoji are added. */
+int normalizer_finish(Normalizer *normalizer);
+
 /* Append normalised text until the end of the text, or until there is enough of it that may be cut. Returns 0, or -1
    without memory. */
-int read_text(Reader *reader, int normalizer, const Emoji *emoji, const Kernels *kernels, Text *text);
+int read_text(Reader *reader, const Normalizer *normalizer, const Kernels *kernels, Text *text);
 void drop_read(Text *text);
 uint32_t decode_utf8(const uint8_t *at, const uint8_t *end, size_t *length);
 const char *unicode_version(void);
@@ -107,11 +126,10 @@ typedef struct {
 
 typedef struct {
     Map words, pieces, terms, beginnings; /* beginnings: terms up to their first sign */
-    Emoji emoji;
+    Normalizer normalizer;
     /* for each sign of ASCII that is the first of a term: the bytes that may stand on either side of it */
     uint64_t before[128][BYTE_SET], after[128][BYTE_SET];
     size_t longest_word;                 /* characters, at most LONGEST_WORD; a longer one is unknown */
-    int normalizer;
     int32_t size; /* above every id */
 } Vocabulary;
 
@@ -153,11 +171,19 @@ typedef struct {
     int32_t ids[RECENT_IDS];
 } RecentWord;
 
+/* A word that is longer, or has more pieces. */
+typedef struct {
+    uint64_t key[LONG_BYTES / 8];
+    int32_t ids[LONG_IDS];
+    uint32_t count;
+} LongWord;
+
 /* The words that were looked up last: most words of most texts are among a few thousand. A hash has RECENT_WAYS slots, and
    16 bits for each, the tag of the word that it holds. */
 typedef struct {
     RecentWord *slots;
     uint64_t *tags;
+    LongWord *longer; /* each in the slot of its hash */
     unsigned shift; /* the high bits of a hash that are left */
     unsigned next;  /* the one of the slots that is taken next */
 } Recent;

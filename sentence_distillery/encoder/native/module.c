@@ -108,7 +108,13 @@ static int fill_vocabulary(Vocabulary *vocabulary, PyObject *words, PyObject *te
         PyErr_NoMemory();
         return -1;
     }
-    return add_words(vocabulary, words) < 0 || add_terms(vocabulary, words, terms) < 0 ? -1 : 0;
+    if (add_words(vocabulary, words) < 0 || add_terms(vocabulary, words, terms) < 0)
+        return -1;
+    if (normalizer_finish(&vocabulary->normalizer) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
 }
 
 static PyObject *vocabulary_make(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
@@ -132,7 +138,7 @@ static PyObject *vocabulary_make(PyTypeObject *type, PyObject *arguments, PyObje
         return PyErr_NoMemory();
     }
     made->vocabulary->longest_word = (size_t)longest;
-    made->vocabulary->normalizer = normalizer;
+    made->vocabulary->normalizer.kind = normalizer;
     if (fill_vocabulary(made->vocabulary, words, terms) < 0) {
         Py_DECREF(made);
         return NULL;
@@ -325,7 +331,7 @@ static int look_up(const Vocabulary *vocabulary, const Kernels *kernels, Recent 
     text->used = text->cut = 0;
     ids->count = 0;
     do {
-        if (read_text(&reader, vocabulary->normalizer, &vocabulary->emoji, kernels, text) < 0 ||
+        if (read_text(&reader, &vocabulary->normalizer, kernels, text) < 0 ||
             look_up_text(vocabulary, recent, text, ids) < 0)
             return -1;
         drop_read(text);
@@ -640,7 +646,7 @@ static int normalize_into(const Vocabulary *vocabulary, View view, Text *text, P
 {
     Reader reader = {view.bytes, view.bytes + view.length, 0, 0};
     do {
-        if (read_text(&reader, vocabulary->normalizer, &vocabulary->emoji, best_kernels(), text) < 0) {
+        if (read_text(&reader, &vocabulary->normalizer, best_kernels(), text) < 0) {
             PyErr_NoMemory();
             return -1;
         }

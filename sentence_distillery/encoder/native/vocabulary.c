@@ -193,6 +193,7 @@ void vocabulary_free(Vocabulary *vocabulary)
     map_free(&vocabulary->pieces);
     map_free(&vocabulary->terms);
     map_free(&vocabulary->beginnings);
+    free(vocabulary->normalizer.become);
 }
 
 /* Add a token that words are cut into, a whole word or a continuation. */
@@ -224,7 +225,7 @@ int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t leng
     if (length == 0)
         return -1;
     uint32_t code = decode_utf8(term, term + length, &first);
-    if (first == length && emoji_add(&vocabulary->emoji, code) == 0)
+    if (first == length && emoji_add(&vocabulary->normalizer.emoji, code) == 0)
         return map_add(&vocabulary->terms, term, length, id);
     while (sign < length && !is_sign(term[sign]))
         sign++;

@@ -17,7 +17,7 @@
 #define STEP UINT64_C(0x9E3779B97F4A7C15) /* 2^64 divided by the golden ratio: multiplied, its high bits are mixed */
 #define STEP_2 UINT64_C(0xD6E8FEB86659FD93)
 
-enum { BLOCK = 64, FULL = 32, QUEUE = FULL + BLOCK + 2, OTHER_KINDS = 6 };
+enum { BLOCK = 64, FULL = 32, QUEUE = FULL + BLOCK + 2, OTHER_KINDS = 6, LONG_BITS = 10 };
 
 /* A word that waits to be looked up. A key of 0 stands for a term, whose id is `start`, or for a long word. */
 typedef struct {
@@ -44,13 +44,15 @@ int recent_new(Recent *recent, unsigned bits)
     recent->shift = 64 - bits;
     recent->slots = calloc((size_t)RECENT_WAYS << bits, sizeof *recent->slots);
     recent->tags = calloc((size_t)1 << bits, sizeof *recent->tags);
-    return recent->slots && recent->tags ? 0 : -1;
+    recent->longer = calloc((size_t)1 << LONG_BITS, sizeof *recent->longer);
+    return recent->slots && recent->tags && recent->longer ? 0 : -1;
 }
 
 void recent_free(Recent *recent)
 {
     free(recent->slots);
     free(recent->tags);
+    free(recent->longer);
 }
 
 static unsigned lowest_bit(uint64_t bits)
@@ -128,17 +130,33 @@ static void remember(Recent *recent, const uint64_t *key, const int32_t *ids, si
     *tags = (*tags & ~(UINT64_C(0xFFFF) << 16 * way)) | tag_of(recent, hash) << 16 * way;
 }
 
-/* Look a word up in the vocabulary, and remember it if it is short. */
+/* Look up a word that is not among the short ones, and remember it. */
 static int look_up(Split *split, const Word *word)
 {
     int32_t ids[LONGEST_WORD * 4 + 1]; /* a character has up to four bytes */
+    uint64_t key[LONG_BYTES / 8] = {0}, hash = 0;
+    const uint8_t *at = split->text->bytes + word->start;
     if (!word->length) {
         ids[0] = (int32_t)word->start;
         return add_ids(split->ids, ids, 1);
     }
-    size_t count = look_up_word(split->vocabulary, split->text->bytes + word->start, word->length, ids);
-    if (word->key[0] && count <= RECENT_IDS && !holds(find_slot(split->recent, word->key), word->key))
-        remember(split->recent, word->key, ids, count);
+    if (word->length > LONG_BYTES)
+        return add_ids(split->ids, ids, look_up_word(split->vocabulary, at, word->length, ids));
+    memcpy(key, at, word->length);
+    for (size_t i = 0; i < LONG_BYTES / 8; i++)
+        hash = (hash ^ key[i]) * STEP ^ hash >> 32;
+    LongWord *slot = &split->recent->longer[hash >> (64 - LONG_BITS)];
+    if (!memcmp(slot->key, key, sizeof key))
+        return add_ids(split->ids, slot->ids, slot->count);
+    size_t count = look_up_word(split->vocabulary, at, word->length, ids);
+    if (word->key[0] && count <= RECENT_IDS) {
+        if (!holds(find_slot(split->recent, word->key), word->key))
+            remember(split->recent, word->key, ids, count);
+    } else if (count <= LONG_IDS) {
+        memcpy(slot->key, key, sizeof key);
+        memcpy(slot->ids, ids, count * sizeof *ids);
+        slot->count = (uint32_t)count;
+    }
     return add_ids(split->ids, ids, count);
 }
 
