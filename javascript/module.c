@@ -10,7 +10,7 @@
 
 #define EXPORT(name) __attribute__((export_name(#name)))
 
-enum { RECENT_BITS = 12 };
+enum { RECENT_BITS = 13 };
 enum { NO_MEMORY = -1, BAD_TOKEN = -2, BAD_TERM = -3, BAD_TABLE = -4, BAD_CHANNEL = -5 };
 
 static Vocabulary vocabulary;

@@ -40,7 +40,6 @@ enum {
     LONGEST_WORD = 400,  /* characters, of any vocabulary */
     RECENT_IDS = 4,      /* of a word that is remembered, at most */
     RECENT_BYTES = 16,   /* of it */
-    RECENT_WAYS = 4,
     LONG_BYTES = 48, /* the same of a long word, or one of many pieces */
     LONG_IDS = 19,
     FIRST_CODE = 0x80, /* of the characters that have a table of what they become */
@@ -178,14 +177,11 @@ typedef struct {
     uint32_t count;
 } LongWord;
 
-/* The words that were looked up last: most words of most texts are among a few thousand. A hash has RECENT_WAYS slots, and
-   16 bits for each, the tag of the word that it holds. */
+/* The words that were looked up last, each in the slot of its hash: most words of most texts are among some thousands. */
 typedef struct {
     RecentWord *slots;
-    uint64_t *tags;
-    LongWord *longer; /* each in the slot of its hash */
+    LongWord *longer;
     unsigned shift; /* the high bits of a hash that are left */
-    unsigned next;  /* the one of the slots that is taken next */
 } Recent;
 
 int recent_new(Recent *recent, unsigned bits);

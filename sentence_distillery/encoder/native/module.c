@@ -22,7 +22,7 @@
 
 #define CHANGED "The list of texts changed while it was read."
 
-enum { BATCH = 256, KEPT_ROOM = 1 << 20, RECENT_BITS = 13, FEW_RECENT_BITS = 6 };
+enum { BATCH = 256, KEPT_ROOM = 1 << 20, RECENT_BITS = 16, FEW_RECENT_BITS = 8 };
 
 typedef struct {
     PyObject_HEAD

@@ -42,16 +42,14 @@ typedef struct {
 int recent_new(Recent *recent, unsigned bits)
 {
     recent->shift = 64 - bits;
-    recent->slots = calloc((size_t)RECENT_WAYS << bits, sizeof *recent->slots);
-    recent->tags = calloc((size_t)1 << bits, sizeof *recent->tags);
+    recent->slots = calloc((size_t)1 << bits, sizeof *recent->slots);
     recent->longer = calloc((size_t)1 << LONG_BITS, sizeof *recent->longer);
-    return recent->slots && recent->tags && recent->longer ? 0 : -1;
+    return recent->slots && recent->longer ? 0 : -1;
 }
 
 void recent_free(Recent *recent)
 {
     free(recent->slots);
-    free(recent->tags);
     free(recent->longer);
 }
 
@@ -94,40 +92,9 @@ static int add_ids(Ids *ids, const int32_t *added, size_t count)
     return 0;
 }
 
-static uint64_t hash_of(const uint64_t *key)
-{
-    return (key[0] ^ key[1] * STEP_2) * STEP;
-}
-
-static uint64_t tag_of(const Recent *recent, uint64_t hash)
-{
-    return hash >> (recent->shift - 16) & 0xFFFF;
-}
-
-/* Find the slot of a key by its tag; another slot of its hash if there is none. */
-static RecentWord *find_slot(const Recent *recent, const uint64_t *key)
-{
-    uint64_t hash = hash_of(key), place = hash >> recent->shift;
-    uint64_t apart = recent->tags[place] ^ tag_of(recent, hash) * UINT64_C(0x0001000100010001);
-    uint64_t same = (apart - UINT64_C(0x0001000100010001)) & ~apart & UINT64_C(0x8000800080008000);
-    return recent->slots + place * RECENT_WAYS + (lowest_bit(same | UINT64_C(1) << 63) >> 4);
-}
-
 static int holds(const RecentWord *slot, const uint64_t *key)
 {
     return ((slot->key[0] ^ key[0]) | (slot->key[1] ^ key[1])) == 0;
-}
-
-/* Remember a word. */
-static void remember(Recent *recent, const uint64_t *key, const int32_t *ids, size_t count)
-{
-    unsigned way = recent->next++ % RECENT_WAYS;
-    uint64_t hash = hash_of(key), place = hash >> recent->shift, *tags = &recent->tags[place];
-    RecentWord *slot = recent->slots + place * RECENT_WAYS + way;
-    memcpy(slot->key, key, sizeof slot->key);
-    for (size_t i = 0; i < RECENT_IDS; i++)
-        slot->ids[i] = i < count ? ids[i] : -1;
-    *tags = (*tags & ~(UINT64_C(0xFFFF) << 16 * way)) | tag_of(recent, hash) << 16 * way;
 }
 
 /* Look up a word that is not among the short ones, and remember it. */
@@ -150,8 +117,9 @@ static int look_up(Split *split, const Word *word)
         return add_ids(split->ids, slot->ids, slot->count);
     size_t count = look_up_word(split->vocabulary, at, word->length, ids);
     if (word->key[0] && count <= RECENT_IDS) {
-        if (!holds(find_slot(split->recent, word->key), word->key))
-            remember(split->recent, word->key, ids, count);
+        memcpy(word->slot->key, word->key, sizeof word->key);
+        for (size_t i = 0; i < RECENT_IDS; i++)
+            word->slot->ids[i] = i < count ? ids[i] : -1;
     } else if (count <= LONG_IDS) {
         memcpy(slot->key, key, sizeof key);
         memcpy(slot->ids, ids, count * sizeof *ids);
@@ -206,7 +174,7 @@ static inline void set_word(const Split *split, Word *word, size_t start, size_t
     memcpy(mask, ONES + RECENT_BYTES - most, sizeof mask);
     key[0] &= length > RECENT_BYTES ? 0 : mask[0];
     key[1] &= mask[1];
-    RecentWord *slot = find_slot(split->recent, key);
+    RecentWord *slot = split->recent->slots + ((key[0] ^ key[1] * STEP_2) * STEP >> split->recent->shift);
     word->key[0] = key[0];
     word->key[1] = key[1];
     word->slot = slot;
