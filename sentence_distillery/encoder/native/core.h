@@ -139,6 +139,9 @@ int vocabulary_add(Vocabulary *vocabulary, const uint8_t *token, size_t length, 
 int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t length, int32_t id);
 void vocabulary_free(Vocabulary *vocabulary);
 
+/* Find a word of at most RECENT_BYTES as a whole; -1 if it is absent. */
+int32_t find_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length);
+
 /* Look a word up, whole or in pieces: writes at most LONGEST_WORD * 4 ids, and returns how many. */
 size_t look_up_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length, int32_t *ids);
 int32_t look_up_emoji(const Vocabulary *vocabulary, const uint8_t *emoji, size_t length);

@@ -22,7 +22,7 @@
 
 #define CHANGED "The list of texts changed while it was read."
 
-enum { BATCH = 256, KEPT_ROOM = 1 << 20, RECENT_BITS = 16, FEW_RECENT_BITS = 8 };
+enum { BATCH = 1024, KEPT_ROOM = 1 << 20, RECENT_BITS = 16, SPARES = 16, FEW_RECENT_BITS = 8 };
 
 typedef struct {
     PyObject_HEAD
@@ -30,7 +30,8 @@ typedef struct {
 } VocabularyObject;
 
 /* What one call needs. */
-typedef struct {
+typedef struct Scratch {
+    struct Scratch *next; /* of those that are kept */
     Text text;
     Recent recent;
     Ids ids[2];
@@ -45,7 +46,8 @@ typedef struct {
     Py_buffer rows;
     Table table;
     Channel *channel;
-    Scratch *spare; /* of the last call; the interpreter's lock guards it */
+    Scratch *spare; /* those of the last calls; the interpreter's lock guards them */
+    size_t spares;
 } EncoderObject;
 
 /* ---- Vocabulary */
@@ -281,7 +283,10 @@ static void scratch_free(Scratch *scratch)
 static void encoder_end(PyObject *object)
 {
     EncoderObject *made = (EncoderObject *)object;
-    scratch_free(made->spare);
+    for (Scratch *next, *scratch = made->spare; scratch; scratch = next) {
+        next = scratch->next;
+        scratch_free(scratch);
+    }
     if (made->channel) {
         free(made->channel->numbers);
         free(made->channel->idf);
@@ -294,13 +299,15 @@ static void encoder_end(PyObject *object)
     end_object(object);
 }
 
-/* Take the scratch of the last call, or make one. */
+/* Take the scratch of an earlier call, or make one. */
 static Scratch *scratch_take(EncoderObject *encoder)
 {
     Scratch *scratch = encoder->spare;
-    encoder->spare = NULL;
-    if (scratch)
+    if (scratch) {
+        encoder->spare = scratch->next;
+        encoder->spares--;
         return scratch;
+    }
     scratch = calloc(1, sizeof *scratch);
     if (scratch && text_new(&scratch->text) == 0 && recent_new(&scratch->recent, RECENT_BITS) == 0 &&
         sums_new(&scratch->sums, &encoder->table, encoder->channel, encoder->kernels) == 0)
@@ -313,10 +320,13 @@ static Scratch *scratch_take(EncoderObject *encoder)
 /* Keep a scratch for the next call, unless a long text made it large. */
 static void scratch_give(EncoderObject *encoder, Scratch *scratch)
 {
-    if (encoder->spare || scratch->text.room > KEPT_ROOM)
+    if (encoder->spares == SPARES || scratch->text.room > KEPT_ROOM) {
         scratch_free(scratch);
-    else
-        encoder->spare = scratch;
+        return;
+    }
+    scratch->next = encoder->spare;
+    encoder->spare = scratch;
+    encoder->spares++;
 }
 
 typedef struct {

@@ -311,18 +311,23 @@ static size_t characters(const uint8_t *at, size_t length)
     return count;
 }
 
+int32_t find_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length)
+{
+    return map_find(&vocabulary->words, key_of(word, length), word, length);
+}
+
 size_t look_up_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length, int32_t *ids)
 {
     size_t count = 0;
+    if (length <= vocabulary->longest_word || characters(word, length) <= vocabulary->longest_word) {
+        if ((ids[0] = find_word(vocabulary, word, length)) >= 0)
+            return 1;
+        count = cut(vocabulary, word, length, ids);
+    }
+    if (count)
+        return count;
     ids[0] = UNKNOWN;
-    if (length > vocabulary->longest_word && characters(word, length) > vocabulary->longest_word)
-        return 1;
-    int32_t id = map_find(&vocabulary->words, key_of(word, length), word, length);
-    if (id >= 0)
-        ids[0] = id;
-    else if (!(count = cut(vocabulary, word, length, ids)))
-        ids[0] = UNKNOWN;
-    return count ? count : 1;
+    return 1;
 }
 
 int32_t look_up_emoji(const Vocabulary *vocabulary, const uint8_t *emoji, size_t length)

@@ -97,16 +97,20 @@ static int holds(const RecentWord *slot, const uint64_t *key)
     return ((slot->key[0] ^ key[0]) | (slot->key[1] ^ key[1])) == 0;
 }
 
-/* Look up a word that is not among the short ones, and remember it. */
-static int look_up(Split *split, const Word *word)
+/* Remember a short word of few pieces. */
+static void remember(const Word *word, const int32_t *ids, size_t count)
+{
+    memcpy(word->slot->key, word->key, sizeof word->key);
+    for (size_t i = 0; i < RECENT_IDS; i++)
+        word->slot->ids[i] = i < count ? ids[i] : -1;
+}
+
+/* Look up a word that is long, or absent as a whole, and remember it. */
+static int look_up_longer(Split *split, const Word *word)
 {
     int32_t ids[LONGEST_WORD * 4 + 1]; /* a character has up to four bytes */
     uint64_t key[LONG_BYTES / 8] = {0}, hash = 0;
     const uint8_t *at = split->text->bytes + word->start;
-    if (!word->length) {
-        ids[0] = (int32_t)word->start;
-        return add_ids(split->ids, ids, 1);
-    }
     if (word->length > LONG_BYTES)
         return add_ids(split->ids, ids, look_up_word(split->vocabulary, at, word->length, ids));
     memcpy(key, at, word->length);
@@ -117,15 +121,26 @@ static int look_up(Split *split, const Word *word)
         return add_ids(split->ids, slot->ids, slot->count);
     size_t count = look_up_word(split->vocabulary, at, word->length, ids);
     if (word->key[0] && count <= RECENT_IDS) {
-        memcpy(word->slot->key, word->key, sizeof word->key);
-        for (size_t i = 0; i < RECENT_IDS; i++)
-            word->slot->ids[i] = i < count ? ids[i] : -1;
+        remember(word, ids, count);
     } else if (count <= LONG_IDS) {
         memcpy(slot->key, key, sizeof key);
         memcpy(slot->ids, ids, count * sizeof *ids);
         slot->count = (uint32_t)count;
     }
     return add_ids(split->ids, ids, count);
+}
+
+/* Look up what is not among the last words: a word, or a term, whose id is known. */
+static int look_up(Split *split, const Word *word)
+{
+    int32_t id = (int32_t)word->start;
+    if (word->length) {
+        if (!word->key[0] ||
+            (id = find_word(split->vocabulary, split->text->bytes + word->start, word->length)) < 0)
+            return look_up_longer(split, word);
+        remember(word, &id, 1);
+    }
+    return add_ids(split->ids, &id, 1);
 }
 
 /* Have the rows of ids asked for. */
