@@ -4,8 +4,9 @@
 
 Texts are drawn from all of Unicode, from its odd corners (marks, jamo, signs, emoji, surrogates), from the vocabulary's
 own words and terms, and mutated from files if some are given. For each text the tokens must be the same, whichever
-model; vectors, of one batch in five, must be within 1e-6. A vocabulary of another model, in the form of BERT's vocab.txt, is tried in lower case and
-with vectors drawn at random. The first text that differs is printed, cut to the part that does, and ends the run.
+model; vectors, of one batch in five, must be within 1e-6. A vocabulary of another model, in the form of BERT's
+vocab.txt, is tried in lower case and with vectors drawn at random. The first text that differs is printed, cut to the
+part that does, and ends the run.
 
 `make fuzz` also runs it on a core that was compiled with the sanitizers of addresses and of undefined behaviour.
 """
