@@ -568,6 +568,8 @@ typedef struct {
 static int collect(Ids *ids, void *into)
 {
     Collected *collected = into;
+    if (!ids->count) /* there may be no array yet */
+        return 0;
     if (collected->count + ids->count > collected->room) {
         size_t room = (collected->room + ids->count) * 2;
         int32_t *at = realloc(collected->at, room * sizeof *at);
