@@ -99,7 +99,7 @@ def test_words_and_terms_lie_anywhere_in_a_block(shift: int) -> None:
 
 
 def test_words_that_were_met_keep_their_tokens() -> None:
-    """More words than the core remembers, of each length and with each number of pieces, one after the other and again."""
+    """More words than the core remembers, of each length and with each number of pieces, and all of them again."""
     letters = "abcdefgh"
     words = [UNKNOWN, *letters, *(f"##{letter}" for letter in letters[:-1]), "abcabc", "##ef" * 9 + "ef"]
     encoder, rng = StaticEncoder(static_tokenizer(words), table(len(words), 6)), random.Random(0)
