@@ -237,7 +237,8 @@ def test_a_worker_with_other_code(tmp_path: Path) -> None:
         r"^The Dask worker tcp://127\.0\.0\.1:\d+ on .* differs: "
         rf"rensa {version('rensa')} at home, 0\.0 on the worker; "
         r"code of sentence_distillery \w{12} at home, \w{12} on the worker; "
-        r"code of tests\.sentence_distillery\.runtime\.test_shards \w{12} at home, \w{12} on the worker\. Bring it to home's revision"
+        r"code of tests\.sentence_distillery\.runtime\.test_shards \w{12} at home, \w{12} on the worker\. "
+        r"Bring it to home's revision"
     )
     with cluster(tmp_path, tmp_path / "code") as (address, _), pytest.raises(InputError, match=told):
         results(square, range(3), Shards(processes=1, dask=address))
