@@ -22,10 +22,10 @@ from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.evaluation.protocols.metrics import cosines
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import DOCUMENTS, PAIRS, PROVENANCE, DocumentSet, PairSet
-from sentence_distillery.evaluation.sets.known import samples
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
+from tests.sentence_distillery.evaluation.sets.conftest import rows_of
 from tests.workspace import ROOT, demo_params
 
 PARAMS = Evaluate(**demo_params()["evaluate"] | {"speed_sentences": 16, "speed_seconds": 0.01})
@@ -56,7 +56,7 @@ class Letters:
 
 def sample_pairs(split: str) -> PairSet:
     rows = [
-        pair for pair in samples.read_pairs(ROOT / "data/samples") if pair.split == split and pair.score is not None
+        pair for pair in rows_of("samples", ROOT / "data/samples") if pair.split == split and pair.score is not None
     ]
     scores = np.array([pair.score for pair in rows], dtype=np.float32)
     left, right = [pair.sentence1 for pair in rows], [pair.sentence2 for pair in rows]
