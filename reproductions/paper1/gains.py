@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.protocols.metrics import as_printed, on_five
 from sentence_distillery.evaluation.protocols.similarity import why_not_predicted
 from sentence_distillery.evaluation.sets.data import PairSet, Split

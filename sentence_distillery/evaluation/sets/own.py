@@ -13,7 +13,7 @@ those of a classifier's train split are not, since they may be all the text that
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -104,7 +104,7 @@ def _check_filled(option: OwnBenchmark, rows: Iterable[Row]) -> None:
             raise BadDataError(f"{Path(file)} has no rows.")
 
 
-def reader(option: OwnBenchmark) -> partial[Iterator[Row]]:
+def reader(option: OwnBenchmark) -> Callable[[Path], Iterator[Row]]:
     """Return a function of a directory that reads all rows of a set, whose files are relative to the directory."""
     files = option.files
     if option.task != "retrieval":

@@ -38,7 +38,9 @@ def benchmark(name: str, entry: Mapping[str, Any]) -> Benchmark:
 
 
 def _table(name: str, entry: Mapping[str, Any]) -> Table:
-    fields = {field: tuple(value) if isinstance(value, list) else value for field, value in entry.items()}
+    fields: dict[str, Any] = {
+        field: tuple(value) if isinstance(value, list) else value for field, value in entry.items()
+    }
     read = partial(READERS[fields.pop("reader")], **fields.pop("read"))
     return Table(fields.pop("name", name), read=read, **fields)
 

@@ -19,7 +19,7 @@ from sentence_distillery import load
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import aliases
 from sentence_distillery.evaluation.evaluate import evaluate
-from sentence_distillery.evaluation.protocols.metrics import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import DOCUMENTS, PAIRS, PROVENANCE, DocumentSet, PairSet
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
@@ -83,7 +83,10 @@ def test_the_figures_of_the_stage(split: str, tmp_path: Path) -> None:
     assert list(found) == list(written) == ["pearson", "spearman", "mae"]
     for metric in ("pearson", "mae"):
         assert found[metric].value == pytest.approx(written[metric].value, abs=1e-6)
-        assert replace(found[metric], value=0.0) == replace(written[metric], value=0.0)
+        low, value, high = (getattr(found[metric], name) for name in ("low", "value", "high"))
+        assert low < value < high
+        bare = replace(found[metric], value=0.0, low=None, high=None, left_out=None)
+        assert bare == replace(written[metric], value=0.0)
         assert found[metric].n == len(pairs.sentences1) > 50
     left, right = student.encode(pairs.sentences1), student.encode(pairs.sentences2)
     others = pairs.take(np.flatnonzero(cosines(left, right) < 1 - 1e-6))
