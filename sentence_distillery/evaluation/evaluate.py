@@ -148,10 +148,11 @@ def main_measure(encoder: Encoder, task: TaskSet) -> Measure:
         InputError: If the columns of the set do not fit each other.
 
     Example:
-        >>> from sentence_distillery import DocumentSet, load
-        >>> texts = DocumentSet("mine", "test", ["A dog plays.", "A dog runs.", "The bank failed."], ["a", "a", "b"])
-        >>> main_measure(load(), TaskSet("clustering", texts)).value
-        1.0
+        >>> from sentence_distillery import PairSet, load
+        >>> one, other = ["A dog plays.", "A dog plays."], ["A dog runs.", "The bank failed."]
+        >>> measure = main_measure(load(), own_task(PairSet("mine", "test", one, other, None, ["1", "0"], None)))
+        >>> measure.metric, measure.value, measure.n
+        ('ap', 1.0, 2)
     """
     protocol, metric = MAIN[task.type]
     found = scored(unit(encoder), replace(task, protocols=(protocol,)))

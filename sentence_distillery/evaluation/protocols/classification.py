@@ -152,9 +152,8 @@ def _scored(train: Labelled, experiments: Sequence[list[int]], test: Labelled, s
     predicted = tuple(_predictions(train, rows, test.vectors, seed) for rows in experiments)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", FEW_TEXTS)
-        accuracy = [accuracy_score(expected, each) for each in predicted]
-        f1 = [f1_score(expected, each, average="macro") for each in predicted]
-    return Classification(float(np.mean(accuracy)), float(np.mean(f1)), predicted)
+        figures = [(accuracy_score(expected, each), f1_score(expected, each, average="macro")) for each in predicted]
+    return Classification(*np.mean(figures, axis=0).tolist(), predicted)
 
 
 def figures_of_draws(expected: Sequence[str], predicted: Sequence[Sequence[str]], drawn: Floats) -> Floats:

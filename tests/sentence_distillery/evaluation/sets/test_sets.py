@@ -1,6 +1,7 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from sentence_distillery.evaluation.sets.benchmark import build, gensim_directory
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.evaluation.sets.records import BadDataError, records
-from sentence_distillery.evaluation.sets.registry import BENCHMARKS
+from sentence_distillery.evaluation.sets.registry import BENCHMARKS, benchmark
 from stages.paths import SAMPLES
 from tests.sentence_distillery.evaluation.sets.conftest import (
     ROOT,
@@ -176,3 +177,19 @@ def test_some_pairs_of_a_set_keep_what_belongs_to_them() -> None:
     assert (taken.name, taken.split, taken.scale) == ("mine", "train", (1, 3))
     bare = replace(pairs, scores=None, labels=None).take(np.array([1]))
     assert (bare.scores, bare.labels) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"titel": "Mine"}, "set mine: .*unexpected keyword argument 'titel'"),
+        ({"tables": [{"kind": "pairs", "reader": "colums", "read": {}, "rows": {}}]}, "set mine: 'colums'"),
+        ({"tables": [{"kind": "pairs", "reader": "beir", "rows": {}}]}, "set mine: 'read'"),
+    ],
+)
+def test_an_entry_that_does_not_fit(change: dict[str, Any], problem: str) -> None:
+    """The error names the set, and the field that is unknown or absent."""
+    entry = {"title": "Mine", "source": "a test", "licence": "none", "citation": ""}
+    assert benchmark("mine", entry).external
+    with pytest.raises(ValueError, match=problem):
+        benchmark("mine", entry | change)
