@@ -153,7 +153,8 @@ def _scored(train: Labelled, experiments: Sequence[list[int]], test: Labelled, s
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", FEW_TEXTS)
         figures = [(accuracy_score(expected, each), f1_score(expected, each, average="macro")) for each in predicted]
-    return Classification(*np.mean(figures, axis=0).tolist(), predicted)
+    accuracy, f1 = np.mean(figures, axis=0).tolist()
+    return Classification(accuracy, f1, predicted)
 
 
 def figures_of_draws(expected: Sequence[str], predicted: Sequence[Sequence[str]], drawn: Floats) -> Floats:
