@@ -34,8 +34,6 @@ def read_yaml(name: str) -> dict[str, Any]:
 
 
 REGISTRIES = {
-    f"{LIBRARY}/evaluation/sets/registry.py": (f"{LIBRARY}/evaluation/sets/known/*.py",),
-    "reproductions/systems/registry.py": ("reproductions/systems/registered/*.py",),
     "reproductions/registry.py": ("reproductions/*/paper.py",),
 }
 STAGES: dict[str, dict[str, Any]] = read_yaml("dvc.yaml")["stages"]
