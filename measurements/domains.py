@@ -12,7 +12,7 @@ Texts with labels are classified twice: with C = 1, as everywhere here, and with
 fifth of the training texts. With so many texts, C = 1 is far from the best for vectors of unit length.
 
 FROM is a directory with a folder of each set, or with folders of such folders; there may be several. The figures of
-every encoder that is finished are kept in `--work`, so an interrupted call goes on where it stopped. `--output` gets a
+every finished encoder are saved in `--work`, so an interrupted call goes on where it stopped. `--output` gets a
 table for each domain: the means over the seeds, and a row for each seed.
 """
 

@@ -131,7 +131,7 @@ def wait_for(pids: list[int], ready: Any) -> None:
 
 def bench(place: Path, times: int) -> Row:
     """Start everything in `place`, and measure so many hand-offs."""
-    root, log = place / "home", place
+    root, log = place / "workspace", place
     make_workspace(root)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

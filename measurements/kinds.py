@@ -201,7 +201,7 @@ def one_a_call(encode: Callable[[str], object]) -> float:
 
 def first_call(encoder: StaticEncoder, texts: list[str]) -> dict[str, float]:
     """Compare the first call of an encoder that was just loaded with the second one, in texts a second."""
-    fresh = encoder._twin()
+    fresh = encoder._sharing_arrays()
     fresh.derived = Derived(encoder.derived.parts)
     first, second = (seconds(fresh.encode, texts) for _ in range(2))
     return {"first": round(len(texts) / first, 0), "second": round(len(texts) / second, 0)}

@@ -13,7 +13,7 @@ from reproductions.systems.systems import StudentSystem
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
-from sentence_distillery.io.contents import Student
+from sentence_distillery.io.contents import StudentConfig
 from sentence_distillery.teachers.transformer import load_encoder
 from stages import paths
 from stages.params import load_params
@@ -31,7 +31,7 @@ def main() -> None:
         with_head = load_variant("student, MLP head", paths.MLP_HEAD)
         if isinstance(with_head, StudentSystem):
             encoders[with_head.name] = with_head.encoder.encode
-        profile = read_json(paths.STUDENT / CONFIG, Student).get("profile")
+        profile = read_json(paths.STUDENT / CONFIG, StudentConfig).get("profile")
         cosines = {name: cosine_pairs(encode, probes) for name, encode in encoders.items()}
         summaries = {name: summary(probes, pairs) for name, pairs in cosines.items()}
         write_json(paths.PROBES, {"profile": profile, "summary": summaries, "probes": rows(probes, cosines)})

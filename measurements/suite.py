@@ -14,7 +14,7 @@ All encoders get the same texts and the same protocols, which are those of MTEB
 those of a difference are of the same draws.
 
 FROM are directories that hold the sets, in folders or in folders of folders. Each encoder's figures on each set are
-kept in `--work`, so an interrupted call goes on where it stopped. `suite.csv` in `--output` has every figure, and
+saved in `--work`, so an interrupted call goes on where it stopped. `suite.csv` in `--output` has every figure, and
 `differences.csv` what separates each of `--against` from each other encoder.
 """
 
@@ -68,21 +68,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
     try:
-        kept = [each for name in options.sets for each in _set(name, options)]
-        rows = [row for each in kept for row in each.results]
+        saved = [each for name in options.sets for each in _set(name, options)]
+        rows = [row for each in saved for row in each.results]
         about = "; ".join(f"{name}: {PEERS[name].about}" for name in options.peers)
         today, machine = datetime.date.today().isoformat(), f"{cores()} cores, {platform.machine()}"
         comment = f"python -m measurements.suite FROM; {options.split} splits; {today}; {machine}; {about}"
         write_results(options.output / "suite.csv", rows, comment)
-        found = [row for against in options.against for row in differences(kept, against)]
+        found = [row for against in options.against for row in differences(saved, against)]
         write_results(options.output / "differences.csv", found, "first minus second")
     except InputError as error:
         sys.exit(f"suite: {error}")
 
 
 @dataclass(frozen=True)
-class Kept:
-    """The kept results of an encoder on a set: its figures, and the draws of the main one."""
+class SavedScores:
+    """The saved results of an encoder on a set: its figures, and the draws of the main one."""
 
     system: str
     path: Path
@@ -104,17 +104,17 @@ class Kept:
 Measure = Callable[[str, Encoder | Unavailable], tuple[list[Result], Floats | None]]  # the main figure is the first
 
 
-def _set(name: str, options: argparse.Namespace) -> Iterator[Kept]:
+def _set(name: str, options: argparse.Namespace) -> Iterator[SavedScores]:
     """Score every encoder on a set."""
     task, measure = _entailment(options) if name == entailment.SET else _task(name, options)
     loaders: dict[str, Load] = {peer: PEERS[peer].load for peer in options.peers}
     loaders |= {model.name: partial(_own, model) for model in options.models}
     for system, load in loaders.items():
-        kept = Kept(system, options.work / options.split / name / f"{system}.csv")
-        if not kept.path.exists():
+        saved = SavedScores(system, options.work / options.split / name / f"{system}.csv")
+        if not saved.path.exists():
             log.info("%s, %s", name, system)
-            _score(kept, load(task), measure)
-        yield kept
+            _score(saved, load(task), measure)
+        yield saved
 
 
 def _own(model: Path, task: TaskSet) -> Encoder:
@@ -152,19 +152,19 @@ def _by_task(task: TaskSet, system: str, encoder: Encoder | Unavailable) -> tupl
     return [as_result(system, *task.place, each) for each in (main, *others)], main.drawn
 
 
-def _score(kept: Kept, encoder: Encoder | Unavailable, measure: Measure) -> None:
+def _score(saved: SavedScores, encoder: Encoder | Unavailable, measure: Measure) -> None:
     """Measure an encoder on a set, and keep its figures; the draws are written first."""
-    rows, draws = measure(kept.system, encoder)
+    rows, draws = measure(saved.system, encoder)
     if draws is not None:
-        with atomic_file(kept.draws_path) as partial, partial.open("wb") as file:
+        with atomic_file(saved.draws_path) as partial, partial.open("wb") as file:
             np.save(file, draws.astype(np.float32))
-    write_results(kept.path, rows)
+    write_results(saved.path, rows)
 
 
-def differences(kept: Sequence[Kept], against: str) -> Iterator[Result]:
+def differences(saved: Sequence[SavedScores], against: str) -> Iterator[Result]:
     """Yield the main figure of `against` less that of each other encoder on the same set, with the interval."""
-    ours = {each.path.parent: each for each in kept if each.system == against}
-    for other in kept:
+    ours = {each.path.parent: each for each in saved if each.system == against}
+    for other in saved:
         one = ours.get(other.path.parent)
         if one is None or one is other:
             continue

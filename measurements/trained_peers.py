@@ -9,7 +9,7 @@ The text is news and captions (the sets news and captions of FROM), without the 
 other sets there. All three have 256 dimensions. StaticEmbedding starts from random vectors, with the rate and the batch
 size of its authors' recipe (https://huggingface.co/blog/static-embeddings); the epochs are chosen on STS-B dev.
 
-Each encoder is kept in `--output`, so an interrupted call goes on with the next one. reports/trained_peers.json gets
+Each encoder is stored in `--output`, so an interrupted call goes on with the next one. reports/trained_peers.json gets
 the seconds of a core that each took, with those of the soft labels, which two of them share. Of an interrupted training
 it has those since it went on.
 """

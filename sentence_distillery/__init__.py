@@ -61,8 +61,8 @@ def load(
             saved with.
         lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the more
             shared words count. 0 leaves the channel out; None takes what the model was saved with.
-        lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells words
-            apart. None takes what the model was saved with.
+        lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the fewer words share
+            a place. None takes what the model was saved with.
         revision: The commit, branch or tag of a hub id; None takes its main branch.
         token: A token of the hub, for a private model; None takes the one that `hf auth login` keeps.
 

@@ -49,7 +49,7 @@ from sentence_distillery.distillation.options import (
     SearchStudent,
     Size,
     SoftLabels,
-    Student,
+    StudentOptions,
 )
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.evaluation.sets.options import Benchmarks
@@ -92,7 +92,7 @@ class Params(Section):
     teacher: AnyTeacher
     soft_labels: SoftLabels
     simcse: Simcse
-    student: Student
+    student: StudentOptions
     size: Size
     paper_student: PaperStudentOptions
     mlp_head: MlpHead
@@ -155,7 +155,7 @@ class Params(Section):
 
     @field_validator("student")
     @classmethod
-    def _start_is_tracked(cls, student: Student) -> Student:
+    def _start_is_tracked(cls, student: StudentOptions) -> StudentOptions:
         if student.start_from not in (None, RELEASED):
             raise ValueError(
                 f"start_from is {student.start_from!r}, but only {RELEASED} and null are known here, since DVC would "

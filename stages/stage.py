@@ -101,7 +101,7 @@ def written_before() -> dict[str, str]:
 
 
 def of_run(files: Ledger) -> dict[str, str]:
-    """Return the SHA-256 of each output that the stage wrote; checkpoints, costs and kept figures still change."""
+    """Return the SHA-256 of each output that the stage wrote; checkpoints, costs and saved figures still change."""
     return files.checksums(left_out=(paths.DATA_CHECKPOINTS, paths.MODEL_CHECKPOINTS, paths.COSTS, paths.RUNS))
 
 

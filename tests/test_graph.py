@@ -138,8 +138,9 @@ def test_a_stage_is_the_module_of_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STAGES)
+@pytest.mark.fault(14)
 def test_code_deps_are_what_the_stage_imports(name: str) -> None:
-    """fault 14: a change to any folder of code that a stage imports, and to no other, reruns it."""
+    """A change to any folder of code that a stage imports, and to no other, reruns it."""
     used = {folder(source) for source in closure(module(name)) if source.parts[0] in PACKAGES}
     wanted = {name for name in used if not used & {parent.as_posix() for parent in Path(name).parents}}
     wanted |= {str(source) for source in closure(module(name)) if source.parts[0] == "stages"}
@@ -147,8 +148,9 @@ def test_code_deps_are_what_the_stage_imports(name: str) -> None:
     assert listed == wanted
 
 
+@pytest.mark.fault(14)
 def test_packages_hold_no_code() -> None:
-    """fault 14: an __init__.py runs with every import of its folder, and no stage lists it.
+    """An __init__.py runs with every import of its folder, and no stage lists it.
 
     That of the stages says how threads wait, on which no result depends.
     """
@@ -157,8 +159,9 @@ def test_packages_hold_no_code() -> None:
 
 
 @pytest.mark.parametrize("name", STAGES)
+@pytest.mark.fault(14)
 def test_params_are_sections_that_the_stage_reads(name: str) -> None:
-    """fault 14: a change to a section reruns the stages that read it, and no other."""
+    """A change to a section reruns the stages that read it, and no other."""
     listed = STAGES[name]["params"]
     assert len(set(listed)) == len(listed)
     axis_sections = {section(key) for key in axes(name).values()}
@@ -166,8 +169,9 @@ def test_params_are_sections_that_the_stage_reads(name: str) -> None:
     assert {section(key) for key in listed} <= sections_read(module(name))
 
 
+@pytest.mark.fault(14)
 def test_every_section_is_read_by_a_stage() -> None:
-    """fault 14: a section that no stage lists would change nothing, and nobody would notice."""
+    """A section that no stage lists would change nothing, and nobody would notice."""
     listed = {section(key) for stage in STAGES.values() for key in stage["params"]}
     listed |= {section(key) for name in STAGES for key in axes(name).values()}
     assert listed == set(demo_params()) - UNLISTED

@@ -13,7 +13,7 @@ from ruamel.yaml.error import YAMLError
 from measurements.graphs import stub
 from measurements.graphs.children import call, environment, must
 from measurements.graphs.data import DVC, Data, Imports, make_up
-from measurements.graphs.graph import GraphError, Stage, as_json, read_stages
+from measurements.graphs.graph import DeclaredStage, GraphError, as_json, read_stages
 from measurements.graphs.names import Project
 from measurements.graphs.rewrite import check_commands, rewritten
 from measurements.graphs.source import NESTED, Source, read_source
@@ -154,7 +154,7 @@ def _write(file: Path, content: bytes) -> None:
     file.write_bytes(content)
 
 
-def stages_of(here: Building) -> list[Stage]:
+def stages_of(here: Building) -> list[DeclaredStage]:
     """Return the stages as they are now; if DVC refuses the graph, none, and its message is a note."""
     try:
         return read_stages(here.root, here.variables)
@@ -164,14 +164,14 @@ def stages_of(here: Building) -> list[Stage]:
         return []
 
 
-def read_paths(here: Building, stages: Sequence[Stage]) -> list[str]:
+def read_paths(here: Building, stages: Sequence[DeclaredStage]) -> list[str]:
     """Return the files and directories that stages read, from the top of the git repository; none outside of it."""
     commands = (stage for stage in stages if stage.command)  # an import depends on a path of another repository
     paths = (d.path for stage in commands for d in stage.dependencies if d.local and not d.keys)
     return sorted({path for path in map(here.from_top, paths) if not path.startswith("..")})
 
 
-def made_paths(here: Building, stages: Sequence[Stage]) -> set[str]:
+def made_paths(here: Building, stages: Sequence[DeclaredStage]) -> set[str]:
     """Return the outputs of stages and of .dvc files, from the top of the git repository."""
     return {here.from_top(out.path) for stage in stages for out in stage.outputs if out.local}
 
@@ -181,7 +181,7 @@ def below(folder: str, paths: Sequence[str]) -> list[str]:
     return [os.path.relpath(path, folder) for path in paths if path.startswith(f"{folder}/")]
 
 
-def add_submodules(here: Building, stages: Sequence[Stage]) -> None:
+def add_submodules(here: Building, stages: Sequence[DeclaredStage]) -> None:
     """Make a repository for each submodule, with all files that stages read there, and add it."""
     start = f"{here.project.directory}/" if here.project.directory and not here.source.base else ""
     paths = [path.removeprefix(start) for path in here.source.submodules() if path.startswith(start)]
@@ -193,7 +193,7 @@ def add_submodules(here: Building, stages: Sequence[Stage]) -> None:
         here.git("submodule", "--quiet", "add", "--force", repository, path)
 
 
-def add_data(here: Building, stages: Sequence[Stage]) -> Imports:
+def add_data(here: Building, stages: Sequence[DeclaredStage]) -> Imports:
     """Make up what .dvc files track, with all files that stages read there; track it, or import it."""
     data = list({each.path: each for each in here.source.data()}.values())
     imported = [each for each in data if each.source and "plain" not in here.project.variants]
@@ -215,7 +215,7 @@ def add_data(here: Building, stages: Sequence[Stage]) -> Imports:
     return imports
 
 
-def make_inputs(here: Building, stages: Sequence[Stage]) -> None:
+def make_inputs(here: Building, stages: Sequence[DeclaredStage]) -> None:
     """Make up each input that neither git nor a stage has, and the working directories."""
     made = made_paths(here, stages)
     for path in reversed(read_paths(here, stages)):  # the inner ones first
@@ -238,7 +238,7 @@ def _has_data(folder: Path) -> bool:
     return any(file.name not in (".gitkeep", ".gitignore") for file in folder.rglob("*") if file.is_file())
 
 
-def spec(here: Building, stages: Sequence[Stage]) -> Iterator[tuple[str, list[str]]]:
+def spec(here: Building, stages: Sequence[DeclaredStage]) -> Iterator[tuple[str, list[str]]]:
     """Yield each output of a command with the files to write in it: none if it is a file."""
     locked = here.source.directories_of_lock()
     paths = [*read_paths(here, stages), *made_paths(here, stages)]
@@ -251,7 +251,7 @@ def spec(here: Building, stages: Sequence[Stage]) -> Iterator[tuple[str, list[st
             yield out.path, inside or (stub.IN_A_NEW_DIRECTORY if directory else [])
 
 
-def commit_frozen(here: Building, stages: Sequence[Stage]) -> None:
+def commit_frozen(here: Building, stages: Sequence[DeclaredStage]) -> None:
     """Make up the outputs of frozen stages, and write them to dvc.lock: DVC never runs these stages."""
     inside = dict(spec(here, stages))
     for stage in stages:
@@ -282,7 +282,7 @@ def commit(here: Building) -> None:
     here.git("commit", "--quiet", "--allow-empty", "--message", "Made up")
 
 
-def ignored(here: Building, stages: Sequence[Stage]) -> list[str]:
+def ignored(here: Building, stages: Sequence[DeclaredStage]) -> list[str]:
     """Return the inputs that are there, but neither in git nor made by a stage: a rule ignores them."""
     made, tracked = made_paths(here, stages), here.git("ls-files", "-z", "--recurse-submodules").split("\0")
     data = [path for path in tracked if Path(path).name not in (".gitkeep", ".gitignore")]

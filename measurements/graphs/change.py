@@ -7,7 +7,7 @@ from typing import Any
 
 from dvc.utils.serialize import LOADERS, MODIFIERS
 
-from measurements.graphs.graph import Stage
+from measurements.graphs.graph import DeclaredStage
 
 SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".py")
 KINDS = (int, float, bool, str)  # a number before a text: a text can be a part of a path
@@ -46,7 +46,7 @@ def other(value: Any) -> Any:
     return value * 2 + 0.25 if isinstance(value, float) else f"{value}x"
 
 
-def choose(stages: Sequence[Stage], root: Path, tracked: frozenset[str]) -> Change | None:
+def choose(stages: Sequence[DeclaredStage], root: Path, tracked: frozenset[str]) -> Change | None:
     """Return a parameter of a stage, a number if there is one; else a file that git tracks and a stage reads."""
     found = sorted(_parameters(stages, root, tracked), key=lambda each: each[0])  # of equal kinds, the first
     if found:
@@ -55,7 +55,7 @@ def choose(stages: Sequence[Stage], root: Path, tracked: frozenset[str]) -> Chan
     return next((Change(path) for path in files if path in tracked and (root / path).is_file()), None)
 
 
-def _parameters(stages: Sequence[Stage], root: Path, tracked: frozenset[str]) -> Iterator[tuple[int, Change]]:
+def _parameters(stages: Sequence[DeclaredStage], root: Path, tracked: frozenset[str]) -> Iterator[tuple[int, Change]]:
     for stage in stages:
         for dependency in stage.dependencies if stage.command and not stage.frozen else ():
             file = root / dependency.path

@@ -17,7 +17,7 @@ from measurements.graphs.build import INFO
 from measurements.graphs.change import choose
 from measurements.graphs.children import Ended, call, environment, must
 from measurements.graphs.data import DVC
-from measurements.graphs.graph import Stage, stage
+from measurements.graphs.graph import DeclaredStage, stage
 from measurements.graphs.names import Project
 
 REPRO = (*DVC, "repro", "-P")
@@ -137,7 +137,7 @@ class Comparison:
         self.options, self.key = options, project.key
         self.place = options.work / project.key
         info: Mapping[str, Any] = json.loads((self.place / INFO).read_text(encoding="utf-8"))
-        self.stages: Sequence[Stage] = [stage(each) for each in info["stages"]]
+        self.stages: Sequence[DeclaredStage] = [stage(each) for each in info["stages"]]
         self.roots = tuple(self.place / name / info["base"] for name in "ab")
         site = self.place / "site"
         self.variables = environment(options.work, site), environment(options.work, site, options.code)

@@ -34,7 +34,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Stage:
+class DeclaredStage:
     """A stage, or a .dvc file.
 
     Attributes:
@@ -67,7 +67,7 @@ class GraphError(Exception):
     """DVC refuses the graph; the message is DVC's."""
 
 
-def read_stages(root: Path, variables: Mapping[str, str]) -> list[Stage]:
+def read_stages(root: Path, variables: Mapping[str, str]) -> list[DeclaredStage]:
     """Return the stages of the DVC repository at `root`. Raises GraphError."""
     ended = call([sys.executable, "-m", "measurements.graphs.graph"], root, variables)
     lines = ended.text.strip().splitlines() or [""]
@@ -76,15 +76,15 @@ def read_stages(root: Path, variables: Mapping[str, str]) -> list[Stage]:
     return [stage(each) for each in json.loads(lines[-1])]
 
 
-def stage(found: Mapping[str, Any]) -> Stage:
+def stage(found: Mapping[str, Any]) -> DeclaredStage:
     """Return a stage from its JSON."""
     dependencies = (Dependency(d["path"], d["local"], tuple(d["keys"])) for d in found["dependencies"])
     outputs = (Output(**o) for o in found["outputs"])
     lists = {"dependencies": tuple(dependencies), "outputs": tuple(outputs), "lines": tuple(found["lines"])}
-    return Stage(**{**found, **lists})
+    return DeclaredStage(**{**found, **lists})
 
 
-def as_json(stages: list[Stage]) -> list[dict[str, Any]]:
+def as_json(stages: list[DeclaredStage]) -> list[dict[str, Any]]:
     """Return stages as `stage` reads them."""
     return [asdict(each) for each in stages]
 
@@ -99,7 +99,7 @@ def _main() -> None:
 
     with Repo(root) as repo:
         stages = [
-            Stage(
+            DeclaredStage(
                 name=node.addressing,
                 short=getattr(node, "name", None),
                 directory=os.path.relpath(os.path.dirname(node.path), root),  # noqa: PTH120 - may lie outside

@@ -15,7 +15,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from measurements.graphs.graph import Stage
+from measurements.graphs.graph import DeclaredStage
 
 OUTPUTS = ("outs", "metrics", "plots")
 PARAMETERS = "params.yaml"
@@ -97,7 +97,7 @@ class CommandError(Exception):
     """A repository would run something else than the stub."""
 
 
-def check_commands(stages: Iterable[Stage], stub: Path) -> None:
+def check_commands(stages: Iterable[DeclaredStage], stub: Path) -> None:
     """Raise CommandError unless each line of each command, as DVC has resolved it, is a call of the stub alone."""
     call = shlex.join([sys.executable, "-I", "-S", str(stub)])
     for stage in stages:

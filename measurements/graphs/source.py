@@ -57,7 +57,7 @@ class Source:
         return path in self._folders or (path not in self.tree and not Path(path).suffix)
 
     def named(self, name: str) -> Iterator[tuple[str, bytes]]:
-        """Yield the kept files of a name, such as dvc.yaml, with their content."""
+        """Yield the saved files of a name, such as dvc.yaml, with their content."""
         yield from ((path, content) for path, content in self.files.items() if Path(path).name == name)
 
     def data(self) -> Iterator[Data]:

@@ -23,7 +23,7 @@ from sentence_distillery.evaluation.sets.assembly import collected
 from sentence_distillery.evaluation.sets.download import folders
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.checksums import ledger
-from sentence_distillery.io.contents import Student
+from sentence_distillery.io.contents import StudentConfig
 from stages import paths
 from stages.params import load_params
 from stages.stage import written_before
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             figures = release(source, sets, paths.RELEASED)
     except InputError as error:
         sys.exit(f"release: {error}")
-    dimension = read_json(paths.RELEASED / CONFIG, Student)["dimension"]
+    dimension = read_json(paths.RELEASED / CONFIG, StudentConfig)["dimension"]
     print(f"{paths.RELEASED}: {megabytes(paths.RELEASED)} MB, {dimension} dimensions")
     for name, value in figures.items():
         print(f"{name:24} {100 * value:6.2f}")

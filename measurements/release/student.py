@@ -43,7 +43,7 @@ from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.sets.registry import EXTERNAL
 from sentence_distillery.evaluation.tasks import read_task
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, table_parts
-from sentence_distillery.io.contents import Student
+from sentence_distillery.io.contents import StudentConfig
 from sentence_distillery.io.counters import Counters
 
 PROFILE = "best"
@@ -104,7 +104,7 @@ class Source:
 
 def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
     """Read the student to release and its config.json; raises InputError if it is not a static one of `best`."""
-    config = read_json(source.student / CONFIG, Student)
+    config = read_json(source.student / CONFIG, StudentConfig)
     encoder = StaticEncoder.load(source.student)
     for what in (config.get("profile"), source.profile):
         if what != PROFILE:

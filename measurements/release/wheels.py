@@ -67,12 +67,12 @@ def core_for(target: str, directory: Path) -> bytes:
 
 def pack(files: dict[str, bytes], tag: str, directory: Path) -> Path:
     """Write a wheel; RECORD has the SHA-256 of each file."""
-    (home,) = {name.split("/")[0] for name in files if name.endswith(".dist-info/WHEEL")}
-    version = home.removesuffix(".dist-info")
-    lines = [line for line in files[f"{home}/WHEEL"].decode().splitlines() if line and not line.startswith("Tag:")]
-    content = {**files, f"{home}/WHEEL": "\n".join([*lines, f"Tag: cp311-abi3-{tag}", ""]).encode()}
+    (folder,) = {name.split("/")[0] for name in files if name.endswith(".dist-info/WHEEL")}
+    version = folder.removesuffix(".dist-info")
+    lines = [line for line in files[f"{folder}/WHEEL"].decode().splitlines() if line and not line.startswith("Tag:")]
+    content = {**files, f"{folder}/WHEEL": "\n".join([*lines, f"Tag: cp311-abi3-{tag}", ""]).encode()}
     records = [f"{name},sha256={_digest(data)},{len(data)}" for name, data in content.items()]
-    content[f"{home}/RECORD"] = "\n".join([*records, f"{home}/RECORD,,", ""]).encode()
+    content[f"{folder}/RECORD"] = "\n".join([*records, f"{folder}/RECORD,,", ""]).encode()
     path = directory / f"{version}-cp311-abi3-{tag}.whl"
     with ZipFile(path, "w", ZIP_DEFLATED) as wheel:
         for name, data in content.items():

@@ -20,7 +20,7 @@ from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.options import AnyTeacher
-from sentence_distillery.teachers.transformer import Encoder, load_encoder
+from sentence_distillery.teachers.transformer import TransformerEncoder, load_encoder
 
 
 def tune_teachers(
@@ -38,7 +38,7 @@ def tune_teachers(
         training: how to train.
         data: has STS-B, and the fingerprints of the evaluation texts.
         directory: the directory to write.
-        checkpoints: the directory in which an interrupted training is kept.
+        checkpoints: the directory of the checkpoint of an interrupted training.
         counters: counts the pairs.
 
     Returns:
@@ -61,7 +61,7 @@ def tune_teachers(
     return None
 
 
-def _plain(encoder: Encoder) -> Encoder:
+def _plain(encoder: TransformerEncoder) -> TransformerEncoder:
     """Return the encoder; raises InputError unless it is only a mean over its tokens."""
     if not encoder.modules.plain:
         raise InputError(

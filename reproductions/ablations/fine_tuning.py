@@ -31,7 +31,7 @@ from torch import Tensor, nn
 
 from reproductions.ablations.mlp_head import train_mlp_head
 from reproductions.ablations.options import FineTunedStudent, MlpHead
-from sentence_distillery.distillation.options import Student
+from sentence_distillery.distillation.options import StudentOptions
 from sentence_distillery.distillation.student import LabelledCorpus, development_pairs, train_static
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet
@@ -158,7 +158,7 @@ def training_pairs(data: BenchmarkData, counters: Counters) -> PairSet:
 class FineTuning:
     """How a fine-tuned student is trained: the static student, its MLP head, and the tuning on rated pairs."""
 
-    student: Student
+    student: StudentOptions
     mlp_head: MlpHead
     tuning: FineTunedStudent
 
@@ -172,7 +172,7 @@ def train_fine_tuned(
         options: how to train.
         corpus: sentences, and the soft labels of fine-tuned teachers.
         data: has STS-B, and the fingerprints of the evaluation texts.
-        checkpoints: the directory in which an interrupted training is kept.
+        checkpoints: the directory of the checkpoint of an interrupted training.
         counters: counts the rated pairs.
 
     Raises:

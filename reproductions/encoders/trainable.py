@@ -27,7 +27,7 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.runtime.device import autocast
 from sentence_distillery.teachers.packing import pack, packed, runs_of
 from sentence_distillery.teachers.pooling import length_batches, weighted_mean
-from sentence_distillery.teachers.transformer import CPU_TOKENS, Encoder
+from sentence_distillery.teachers.transformer import CPU_TOKENS, TransformerEncoder
 
 GPU_TOKENS = 2**16  # in a group, padding included
 LARGE_GROUP = 2**11  # the same on a CPU in training
@@ -66,7 +66,7 @@ class Tokens:
 
 
 class PairEncoder(nn.Module):
-    """The transformer of an `Encoder` with a pooling; `transformer` has the parameters that training changes.
+    """The transformer of a `TransformerEncoder` with a pooling; `transformer` has the parameters that are trained.
 
     `precision` is of the matrix products, for training; weights, gradients and pooling are float32 either way.
     """
@@ -74,7 +74,7 @@ class PairEncoder(nn.Module):
     precision: Precision = "float32"
     places: Tensor | None = None  # of token ids in the table, if that was cut
 
-    def __init__(self, encoder: Encoder, pooling: Pooling) -> None:
+    def __init__(self, encoder: TransformerEncoder, pooling: Pooling) -> None:
         super().__init__()
         self.encoder = encoder
         self.transformer = encoder.model

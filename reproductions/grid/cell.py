@@ -55,7 +55,7 @@ def table_of(seed: int | None, predictions: Predictions) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainedRun:
     """One model of a cell: its seed, its results, and the notes of each epoch of its training."""
 
     seed: int | None
@@ -75,7 +75,7 @@ class Cell:
     """
 
     place: Place
-    runs: list[Run] | Unavailable
+    runs: list[TrainedRun] | Unavailable
     table: pa.Table = field(default_factory=SCHEMA.empty_table)
     data: str = ""
 
@@ -85,7 +85,7 @@ class Cell:
         return self.runs if isinstance(self.runs, Unavailable) else None
 
     @property
-    def there(self) -> list[Run]:
+    def there(self) -> list[TrainedRun]:
         """The runs, none if the cell is not available."""
         return [] if isinstance(self.runs, Unavailable) else self.runs
 
@@ -122,7 +122,7 @@ class Cell:
         return np.asarray(predicted == self.column("label"), bool)[:, : 0 if None in predicted else None]
 
 
-class _Run(Content):
+class _RunContent(Content):
     seed: int | None
     figures: dict[str, float]
     notes: list[dict[str, Any]]
@@ -131,7 +131,7 @@ class _Run(Content):
 class _Content(Absent):
     place: dict[str, bool | float | str]
     data: str
-    runs: list[_Run]
+    runs: list[_RunContent]
 
 
 def write_cell(directory: Path, cell: Cell) -> None:
@@ -159,7 +159,7 @@ def read_cell(directory: Path) -> Cell:
     """
     path = directory / ABOUT
     about = read_json(path, _Content)
-    runs = [Run(**run) for run in about["runs"]]
+    runs = [TrainedRun(**run) for run in about["runs"]]
     table = read_table(directory / PREDICTIONS, SCHEMA)
     counts = Counter(table.filter(pc.equal(table["split"], TEST))["seed"].to_pylist())
     if counts.keys() != {run.seed for run in runs} or len(set(counts.values())) > 1:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from torch import Tensor, nn
 
 from reproductions.grid.axes import Place
-from reproductions.grid.cell import SOUP, Cell, Predictions, Run, table_of
+from reproductions.grid.cell import SOUP, Cell, Predictions, TrainedRun, table_of
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.transformer import NO_WEIGHTS, AbsentModelError
 
@@ -43,7 +43,7 @@ class Outcome(Generic[Model]):
     """A cell that was run, and its best model with its run, the first of the highest quality, if one was asked for."""
 
     cell: Cell
-    best: tuple[Model, Run] | None = None
+    best: tuple[Model, TrainedRun] | None = None
 
 
 def run(
@@ -74,14 +74,14 @@ def run(
         experiment = NO_WEIGHTS
     if isinstance(experiment, Unavailable):
         return Outcome(Cell(place, experiment, data=data))
-    runs: list[Run] = []
+    runs: list[TrainedRun] = []
     tables = []
-    best: tuple[Model, Run] | None = None
+    best: tuple[Model, TrainedRun] | None = None
     for seed, model, notes in _models(experiment, seeds, soup):
         predictions, figures = experiment.scored(model, notes)
         if seed == SOUP and "seconds" in figures:  # the trainings of all seeds are needed
             figures["seconds"] = round(sum(run.figures["seconds"] for run in runs), 1)
-        runs.append(Run(seed, figures, notes))
+        runs.append(TrainedRun(seed, figures, notes))
         if "seconds" in figures:
             log.info("%s, seed %s: %.1f s", place.name, "of all" if seed == SOUP else seed, figures["seconds"])
         tables.append(table_of(seed, predictions))

@@ -1,7 +1,7 @@
 """Test the claims of paper 1: each verdict is computed from the figures of a run (papers/claims.py).
 
 Intervals are those of paper1_gains.json and of the ablation. The paper prints single figures, and a run whose cosines
-were not kept has no more than that: there the sign of a difference decides.
+were not saved has no more than that: there the sign of a difference decides.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,13 +37,13 @@ class Refinement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence of a run, or of its kept figures, on paper 1 besides its table of figures.
+    """The evidence of a run, or of its saved figures, on paper 1 besides its table of figures.
 
     Attributes:
         examples: The cosines of the example pairs, as `Examples.content` gives them.
         refinement: How the vectors were refined.
         gains: Differences on STS-B test with their intervals.
-        curve: The training of MyModel, a column for each figure; empty if not kept.
+        curve: The training of MyModel, a column for each figure; empty if not saved.
         ablation: Differences between skip-gram vectors with neither method, one of them or both, over seeds.
         seconds: What each weighting costs MyModel, by its name.
         stand_ins: A system of the paper -> what stands in for it here.
@@ -59,7 +59,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunFigures:
     """The figures of a run: those of its table by key, and its other outputs."""
 
     figures: Mapping[tuple[str, str, str, str, str], float]
@@ -91,10 +91,10 @@ class Run:
 def claims(rows: Sequence[Result], evidence: Evidence, rests_on: str = "") -> list[Claim]:
     """Judge every claim of the abstract, the introduction and sections 2 to 5 that a figure can test."""
     reviews = {row.system: row.n for row in rows if row.dataset == "imdb"}
-    return judge(CLAIMS, Run(values(rows), reviews, evidence), rests_on)
+    return judge(CLAIMS, RunFigures(values(rows), reviews, evidence), rests_on)
 
 
-def found(run: Run, comparisons: Sequence[Comparison | None], **more: Any) -> Finding:
+def found(run: RunFigures, comparisons: Sequence[Comparison | None], **more: Any) -> Finding:
     """Judge comparisons on STS-B test, as far as they can be made."""
     made = [each for each in comparisons if each is not None]
     basis = PAIRED if all(each.low is not None for each in made) else NOT_KEPT
@@ -106,7 +106,7 @@ def shown(value: float, name: str) -> str:
     return metric(name).text(value)
 
 
-def algorithm_1(run: Run) -> Finding:
+def algorithm_1(run: RunFigures) -> Finding:
     """Test whether Algorithm 1 with the printed settings makes the vectors better at similarity."""
     course, benchmark = run.evidence.refinement.course, run.evidence.refinement.benchmark
     if len(course) < 2:
@@ -117,14 +117,14 @@ def algorithm_1(run: Run) -> Finding:
     return judged([comparison], basis="none, one training; the sign decides")
 
 
-def by_another_loss(run: Run, finding: Finding) -> Finding:
+def by_another_loss(run: RunFigures, finding: Finding) -> Finding:
     """Lower a verdict to partly if other vectors than those of Algorithm 1 were measured."""
     if run.evidence.refinement.as_printed or not finding.basis:
         return finding
     return lowered(finding, "with this project’s loss, not the printed one")
 
 
-def refined(run: Run) -> Finding:
+def refined(run: RunFigures) -> Finding:
     """Test whether refined vectors are better at similarity than skip-gram ones under each weighting of the paper."""
     names = [
         run.compared(("refined", protocol), ("skip-gram", protocol), "spearman", PROTOCOLS[protocol])
@@ -133,7 +133,7 @@ def refined(run: Run) -> Finding:
     return by_another_loss(run, found(run, names))
 
 
-def pairs_before_after(run: Run) -> Finding:
+def pairs_before_after(run: RunFigures) -> Finding:
     """Test table 1: the related pair comes closer, the unrelated one moves apart."""
     cosines = run.evidence.examples["cosines"]
     before, after = (cosines.get(name, [None] * len(TABLE_1)) for name in ("skip-gram", "refined"))
@@ -151,10 +151,10 @@ def pairs_before_after(run: Run) -> Finding:
 
 def best_under(
     protocol: str, rivals: Sequence[str], superlative: bool, metrics: Sequence[str] = METRICS
-) -> Callable[[Run], Finding]:
+) -> Callable[[RunFigures], Finding]:
     """Test whether MyModel is better than each of `rivals` in each metric."""
 
-    def check(run: Run) -> Finding:
+    def check(run: RunFigures) -> Finding:
         missing = [reason for rival in rivals if (reason := run.lacking(rival))]
         there = [rival for rival in rivals if not run.lacking(rival)]
         made = [
@@ -169,7 +169,7 @@ def best_under(
     return check
 
 
-def transformers_ahead(run: Run) -> Finding:
+def transformers_ahead(run: RunFigures) -> Finding:
     """Test whether SBERT and SimCSE have the higher Spearman under the mean."""
     names = ("SBERT", "SimCSE")
     missing = [reason for name in names if (reason := run.lacking(name))]
@@ -179,7 +179,7 @@ def transformers_ahead(run: Run) -> Finding:
     return found(run, made, missing=missing)
 
 
-def sbert_errs_less(run: Run) -> Finding:
+def sbert_errs_less(run: RunFigures) -> Finding:
     """Test whether the error under the mean is lower with SBERT than with MyModel, and higher with SimCSE."""
     order = {"SBERT": ("SBERT", "MyModel"), "SimCSE": ("MyModel", "SimCSE")}
     missing = [reason for name in order if (reason := run.lacking(name))]
@@ -191,10 +191,10 @@ def sbert_errs_less(run: Run) -> Finding:
     return found(run, made, missing=missing)
 
 
-def weighting(one: str, other: str, names: Sequence[str]) -> Callable[[Run], Finding]:
+def weighting(one: str, other: str, names: Sequence[str]) -> Callable[[RunFigures], Finding]:
     """Test whether MyModel is better under the weighting `one` than under `other` in each metric of `names`."""
 
-    def check(run: Run) -> Finding:
+    def check(run: RunFigures) -> Finding:
         made = [run.compared(("MyModel", one), ("MyModel", other), name, metric(name).label) for name in names]
         finding = by_another_loss(run, found(run, made))
         return Finding(finding.verdict, finding.evidence + _others(run, one, other, names[-1]), finding.basis)
@@ -202,7 +202,7 @@ def weighting(one: str, other: str, names: Sequence[str]) -> Callable[[Run], Fin
     return check
 
 
-def _others(run: Run, one: str, other: str, name: str) -> str:
+def _others(run: RunFigures, one: str, other: str, name: str) -> str:
     """Count the other systems for which the weighting `one` is better than `other`."""
     systems = dict.fromkeys(key[0] for key in run.figures if key[1:4] == ("stsb", "test", one))
     made = [
@@ -217,7 +217,7 @@ def _others(run: Run, one: str, other: str, name: str) -> str:
     return f"; of {len(outcomes)} other systems it makes {better} better and {worse} worse by {metric(name).label}"
 
 
-def sentiment_best(run: Run) -> Finding:
+def sentiment_best(run: RunFigures) -> Finding:
     """Test whether MyModel has the best figures on IMDB, of the systems that learnt from as many reviews."""
     figures = {(key[0], key[4]): value for key, value in run.figures.items() if key[1:4] == ("imdb", "test", "sgd")}
     own = our_name("MyModel")
@@ -239,7 +239,7 @@ def sentiment_best(run: Run) -> Finding:
     return by_another_loss(run, judged(made, superlative=True, missing=missing, basis=basis, otherwise=NO_IMDB))
 
 
-def word2vec_fails(run: Run) -> Finding:
+def word2vec_fails(run: RunFigures) -> Finding:
     """Test whether Word2Vec finds almost no positive review: recall 0.02 in the paper; here below 0.2."""
     recall, f1 = (run.figures.get(("skip-gram", "imdb", "test", "sgd", name)) for name in ("recall", "f1"))
     if recall is None or f1 is None:
@@ -248,7 +248,7 @@ def word2vec_fails(run: Run) -> Finding:
     return judged([Comparison("recall", 0.2 - recall, text=text)], basis="none, one training")
 
 
-def efficient(run: Run) -> Finding:
+def efficient(run: RunFigures) -> Finding:
     """Test whether the distilled model needs less time than its teacher."""
     student, teacher = (
         run.figures.get((our_name(name), "corpus", "", "encode", "sentences_per_second"))
@@ -260,7 +260,7 @@ def efficient(run: Run) -> Finding:
     return judged([Comparison("sentences a second", student - teacher, text=text)], basis="none, a median of five")
 
 
-def deep_semantics(run: Run) -> Finding:
+def deep_semantics(run: RunFigures) -> Finding:
     """Test whether MyModel is better than the refined vectors that it is made from."""
     made = [
         run.compared(("MyModel", each), ("refined", each), "spearman", f"refined, {PROTOCOLS[each]}") for each in TITLES
@@ -273,7 +273,7 @@ def deep_semantics(run: Run) -> Finding:
     return Finding(finding.verdict, text, finding.basis)
 
 
-def table_2(run: Run) -> Finding:
+def table_2(run: RunFigures) -> Finding:
     """Test whether MyModel's score of each pair of table 2 is nearer to its rating than the highest other score."""
     cosines = run.evidence.examples["cosines"]
     own = cosines.get(our_name("MyModel"))
@@ -289,7 +289,7 @@ def table_2(run: Run) -> Finding:
     return judged(made, basis=ONE_PAIR, otherwise="MyModel has no score of these pairs in this run")
 
 
-def figure_5(run: Run) -> Finding:
+def figure_5(run: RunFigures) -> Finding:
     """Test whether the figures of training change less in its second half than in its first, and the loss falls."""
     curve = run.evidence.curve
     made = []
@@ -303,7 +303,7 @@ def figure_5(run: Run) -> Finding:
     return judged(made, basis="none, one training", otherwise="the training of MyModel was not kept")
 
 
-def cheaper(run: Run) -> Finding:
+def cheaper(run: RunFigures) -> Finding:
     """Test whether DPCS needs less time than TF-IDF weights, fitting and vectors of all pairs together."""
     seconds = run.evidence.seconds
     if not {"tf-idf", "dpcs"} <= seconds.keys():
@@ -313,10 +313,10 @@ def cheaper(run: Run) -> Finding:
     return judged([Comparison("fitting and vectors", other - one, text=text)], basis="none, a median of five")
 
 
-def ablated(one: str, *others: str) -> Callable[[Run], Finding]:
+def ablated(one: str, *others: str) -> Callable[[RunFigures], Finding]:
     """Test whether a part of the method is better than `others` under every weighting, over seeds."""
 
-    def check(run: Run) -> Finding:
+    def check(run: RunFigures) -> Finding:
         made = [
             Comparison(f"over {other}, {PROTOCOLS[protocol]}", gain.gain, gain.low, gain.high)
             for other in others
@@ -328,7 +328,7 @@ def ablated(one: str, *others: str) -> Callable[[Run], Finding]:
     return check
 
 
-CLAIMS: tuple[tuple[str, str, Callable[[Run], Finding]], ...] = (
+CLAIMS: tuple[tuple[str, str, Callable[[RunFigures], Finding]], ...] = (
     ("Algorithm 1 at the printed rate makes word vectors better at similarity", "algorithm 1, section 5", algorithm_1),
     (
         "Refinement by Kullback-Leibler divergence makes word vectors better at similarity",

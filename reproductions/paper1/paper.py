@@ -7,16 +7,16 @@ from pydantic import Field, model_validator
 
 from reproductions.paper import Outputs, Paper
 from reproductions.paper1.gains import read_gains
-from reproductions.paper1.kept import read_ablation, read_kept, seconds_of
 from reproductions.paper1.published import TABLE_1, TABLE_2, with_published
+from reproductions.paper1.saved_runs import read_ablation, read_saved, seconds_of
 from reproductions.paper1.section import PaperStudentRun, evidence, results_section, section, training_section
-from sentence_distillery.io.contents import Absent, Content, Cosine, Natural, Student
+from sentence_distillery.io.contents import Absent, Content, Cosine, Natural, StudentConfig
 from sentence_distillery.reporting.page import Section, read_curve
 
 PAIRS = len(TABLE_1) + len(TABLE_2)
 
 
-class PaperStudent(Student):
+class PaperStudent(StudentConfig):
     """The config.json of the paper's student."""
 
     refined: str
@@ -70,7 +70,7 @@ def sections(outputs: Outputs) -> list[Section]:
     run = replace(run, seconds=seconds_of(figures))
     about = evidence(run, outputs.json("examples", Examples), read_gains(outputs.files["paper1_gains"]), ablation)
     return [
-        section(rows, outputs.sets, about, run, read_kept(outputs.files["paper1_runs"]), figures),
+        section(rows, outputs.sets, about, run, read_saved(outputs.files["paper1_runs"]), figures),
         results_section(rows, outputs.seeds, outputs.sets),
         training_section(run),
     ]

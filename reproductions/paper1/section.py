@@ -38,8 +38,8 @@ class PaperStudentRun:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A longer run of the chain, as reports/runs/paper1 keeps it (papers/paper1/kept.py), and the ablation."""
+class SavedRun:
+    """A longer run of the chain, as reports/runs/paper1 keeps it (saved_runs.py), and the ablation."""
 
     name: str
     comment: str
@@ -79,7 +79,7 @@ def section(
     sets: Mapping[str, Any],
     about: claims.Evidence,
     run: PaperStudentRun,
-    kept: Sequence[Kept],
+    saved: Sequence[SavedRun],
     ablation: Sequence[Result],
 ) -> Section:
     """Render the section.
@@ -89,15 +89,15 @@ def section(
         sets: The provenance of each benchmark set.
         about: What the claims are judged by.
         run: How the systems were trained.
-        kept: Longer runs, with their own claims.
-        ablation: The kept figures of the method without each of its parts.
+        saved: Longer runs, with their own claims.
+        ablation: The saved figures of the method without each of its parts.
 
     Returns:
         The section of the page.
     """
     values = {
         "claims": claims.claims(rows, about, teachers(run.student)),
-        "kept": [shown(each) for each in kept],
+        "kept": [shown(each) for each in saved],
         "ablation": ablation_table(ablation),
         "tables": reproduction.tables(rows, sets),
         "examples": [reproduction.table_1(about.examples), reproduction.table_2(about.examples)],
@@ -108,17 +108,17 @@ def section(
     return Section("paper", "Paper 1 and this run", content)
 
 
-def shown(kept: Kept) -> dict[str, Any]:
+def shown(saved: SavedRun) -> dict[str, Any]:
     """Return the content of the page for a longer run."""
-    about = evidence(kept.run, kept.examples, kept.gains, kept.ablation)
+    about = evidence(saved.run, saved.examples, saved.gains, saved.ablation)
     return {
-        "name": kept.name,
-        "comment": kept.comment,
-        "claims": claims.claims(kept.rows, about, teachers(kept.run.student)),
-        "tables": reproduction.tables(kept.rows, {}),
-        "examples": [reproduction.table_1(kept.examples), reproduction.table_2(kept.examples)],
-        "heat_maps": reproduction.heat_maps(kept.examples),
-        "curves": training(kept.run.curve),
+        "name": saved.name,
+        "comment": saved.comment,
+        "claims": claims.claims(saved.rows, about, teachers(saved.run.student)),
+        "tables": reproduction.tables(saved.rows, {}),
+        "examples": [reproduction.table_1(saved.examples), reproduction.table_2(saved.examples)],
+        "heat_maps": reproduction.heat_maps(saved.examples),
+        "curves": training(saved.run.curve),
     }
 
 

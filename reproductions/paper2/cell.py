@@ -20,7 +20,7 @@ def trained_part(frozen: bool, hidden_layers: int) -> str:
 
 
 @dataclass(frozen=True)
-class Cell:
+class PairCell:
     """The place of a cell in paper 2's tables; `start` is the recipe of the cross-encoder from which it is trained.
 
     In table 4 `strategy` is a combination of vectors, and `start` what is trained.

@@ -1,8 +1,8 @@
 """The learning rates that paper 2 leaves open, searched on the validation pairs (rate_search.py).
 
 Each rate trains a model of a cell, with the settings of `metric_learning` and one seed. The highest accuracy on the
-validation pairs chooses; of equals the lower rate. Only the model that is chosen is told what it comes to on the test
-pairs. A rate at which the loss is not finite has no figure.
+validation pairs chooses; of equals the lower rate. Only the model that is chosen is scored on the test pairs.
+A rate at which the loss is not finite has no figure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from reproductions.paper2.cell import Cell
+from reproductions.paper2.cell import PairCell
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.unavailable import Unavailable
@@ -37,7 +37,7 @@ def best(each: Sequence[Tried]) -> Tried | None:
     return max(known, key=lambda one: (one.validation, -one.rate), default=None)
 
 
-def rows(cell: Cell, dataset: str, each: Sequence[Tried], pairs: tuple[int, int]) -> Iterator[Result]:
+def rows(cell: PairCell, dataset: str, each: Sequence[Tried], pairs: tuple[int, int]) -> Iterator[Result]:
     """Yield the validation accuracy of every rate, and the figures of the best one on the test pairs.
 
     Args:
@@ -54,14 +54,14 @@ def rows(cell: Cell, dataset: str, each: Sequence[Tried], pairs: tuple[int, int]
         yield _row(cell, dataset, "test", chosen, "f1", pairs[1])
 
 
-def _row(cell: Cell, dataset: str, split: str, one: Tried, metric: str, count: int) -> Result:
+def _row(cell: PairCell, dataset: str, split: str, one: Tried, metric: str, count: int) -> Result:
     value = one.validation if split == "validation" else one.figures[metric]
     where = (f"{cell.encoder} {cell.pooling}", dataset, split, RATE.format(one.rate), metric)
     return Result(*where, value, count, seeds=1, paper="2", **cell.content())
 
 
 def merged(kept: Sequence[Result], found: Sequence[Result]) -> list[Result]:
-    """Return the kept rows of other cells and those found now."""
+    """Return the saved rows of other cells and those found now."""
     cells = {_cell(row) for row in found}
     return [*(row for row in kept if _cell(row) not in cells), *found]
 

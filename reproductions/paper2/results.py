@@ -19,8 +19,7 @@ import numpy as np
 from reproductions.grid.axes import Place, places
 from reproductions.grid.cell import Cell
 from reproductions.grid.results import not_run, over_runs, read_cells
-from reproductions.paper2 import cell as paper2
-from reproductions.paper2.cell import BY_COSINE, trained_part
+from reproductions.paper2.cell import BY_COSINE, PairCell, trained_part
 from reproductions.paper2.pairs.data import PairData
 from reproductions.paper2.pairs.options import PairGrid
 from reproductions.paper2.pairs.thresholds import accuracy, f1
@@ -37,11 +36,11 @@ SCORED = ("accuracy", "f1")
 
 
 @dataclass(frozen=True)
-class Order:
+class Lead:
     """Two cells of one encoder and pooling: the first one's lead in accuracy, the share of draws with a lead."""
 
-    first: paper2.Cell
-    second: paper2.Cell
+    first: PairCell
+    second: PairCell
     difference: float
     share: float
 
@@ -50,7 +49,7 @@ class Order:
 class Curve:
     """Accuracy and F1 on test of a cell's first seed over the threshold, one value for each of POINTS quantiles."""
 
-    cell: paper2.Cell
+    cell: PairCell
     seeds: int  # of the cell
     threshold: list[float]
     accuracy: list[float]
@@ -63,7 +62,7 @@ class Summary:
 
     rows: list[Result]
     curves: list[Curve]
-    orders: list[Order]
+    orders: list[Lead]
     winner: str | None
 
     def content(self) -> dict[str, Any]:
@@ -169,17 +168,17 @@ def curve_of(part: Cell, data: PairData) -> Curve:
     return Curve(place_of(part), len(part.there), thresholds, *by_figure)
 
 
-def place_of(part: Cell) -> paper2.Cell:
+def place_of(part: Cell) -> PairCell:
     """Return the place of a cell in paper 2's tables; a model soup has its own place."""
     place = part.place
     pooling, _, recipe = place["start"].partition("-")
     start = trained_part(place["frozen"], place["hidden_layers"]) if "frozen" in place else recipe
-    return paper2.Cell(place["encoder"], pooling, start, place["strategy"], MODEL_SOUP if part.soup else None)
+    return PairCell(place["encoder"], pooling, start, place["strategy"], MODEL_SOUP if part.soup else None)
 
 
-def orders(parts: Sequence[Cell], counts: Floats) -> list[Order]:
+def orders(parts: Sequence[Cell], counts: Floats) -> list[Lead]:
     """Compare the strategies of each encoder and pooling, from the best to the worst, each with the next one."""
-    groups: dict[tuple[str, str], dict[paper2.Cell, Floats]] = {}
+    groups: dict[tuple[str, str], dict[PairCell, Floats]] = {}
     for part in parts:
         cell = place_of(part)
         groups.setdefault((cell.encoder, cell.pooling), {})[cell] = right(part)
@@ -189,5 +188,5 @@ def orders(parts: Sequence[Cell], counts: Floats) -> list[Order]:
         for first, second in pairwise(ranked):
             ahead = strategies[first] - strategies[second]
             share = float((counts @ ahead > 0).mean())
-            compared.append(Order(first, second, round(float(ahead.mean()), 4), round(share, 3)))
+            compared.append(Lead(first, second, round(float(ahead.mean()), 4), round(share, 3)))
     return compared

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reproductions.paper2 import rates
-from reproductions.paper2.cell import BY_COSINE, WITHOUT_LAYERS, Cell
+from reproductions.paper2.cell import BY_COSINE, WITHOUT_LAYERS, PairCell
 from reproductions.paper2.claims import claims
 from reproductions.paper2.pairs.options import Combination
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
@@ -33,7 +33,7 @@ from sentence_distillery.reporting.tables import (
 
 Strategy = tuple[str, str]  # the recipe of the start, and the strategy
 Key = tuple[str, str, str | None]  # the same of a cell, and its seed
-Cells = Mapping[Cell, Sequence[Result]]
+Cells = Mapping[PairCell, Sequence[Result]]
 ACCURACY, F1 = metric("accuracy"), metric("f1")
 COLUMNS = [ACCURACY, F1]
 POOLINGS = ("mean", "max", "cls")
@@ -68,26 +68,26 @@ NAMES = {
 }
 NOT_ASKED = Unavailable("not run")
 COMBINATIONS = [each.value for each in Combination]  # of table 4
-RATES = "rates"  # the directory of searched learning rates below that of the kept matrices
+RATES = "rates"  # the directory of searched learning rates below that of the saved matrices
 PACKAGE, SHARED = "reproductions.paper2", "reproductions"
 
 
-def spelled(cell: Cell) -> str:
+def spelled(cell: PairCell) -> str:
     """Describe a strategy in words."""
     recipe = "" if (cell.start, cell.strategy) == ("combined", "pair") else cell.start
     name = f"{recipe} {NAMES.get(cell.strategy, cell.strategy)}".strip()
     return f"{name}, {cell.seed}" if cell.seed else name
 
 
-def gathered(rows: Sequence[Result]) -> dict[Cell, list[Result]]:
+def gathered(rows: Sequence[Result]) -> dict[PairCell, list[Result]]:
     """Gather the rows of each cell, by encoder and pooling; the paper's strategies in its order, then the others."""
-    cells: dict[Cell, list[Result]] = {}
+    cells: dict[PairCell, list[Result]] = {}
     for row in rows:
         seed = MODEL_SOUP if row.seed == MODEL_SOUP else None
-        cells.setdefault(Cell(row.encoder, row.pooling, row.start, row.strategy, seed), []).append(row)
+        cells.setdefault(PairCell(row.encoder, row.pooling, row.start, row.strategy, seed), []).append(row)
     order = [*PAPER, *MODERN]
 
-    def place(cell: Cell) -> tuple[str, int, int]:
+    def place(cell: PairCell) -> tuple[str, int, int]:
         return cell.encoder, rank(cell.pooling, POOLINGS), rank((cell.start, cell.strategy), order)
 
     return {cell: cells[cell] for cell in sorted(cells, key=place)}
@@ -137,7 +137,7 @@ def tables(cells: Cells, pairs: int) -> list[Table]:
         table(
             f"Table {number}: {title}",
             size,
-            [(encoder, [cells.get(Cell(encoder, one, *strategy), []) for one in poolings]) for encoder in encoders],
+            [(encoder, [cells.get(PairCell(encoder, one, *strategy), []) for one in poolings]) for encoder in encoders],
             [one.upper() for one in poolings],
             "Encoder",
         )
@@ -161,13 +161,13 @@ def _by_strategy(caption: str, size: str, cells: Cells, titles: Mapping[Key, str
     """Make a row for each encoder and pooling that has one of the strategies, a group of columns for each strategy."""
     rows = unique_places(cell for cell in cells if (cell.start, cell.strategy, cell.seed) in titles)
     lines = [
-        (column(*row), [cells.get(Cell(*row, start, strategy, seed), []) for start, strategy, seed in titles])
+        (column(*row), [cells.get(PairCell(*row, start, strategy, seed), []) for start, strategy, seed in titles])
         for row in rows
     ]
     return table(caption, size, lines, list(titles.values()), "Encoder, pooling")
 
 
-def unique_places(cells: Iterator[Cell]) -> list[tuple[str, str]]:
+def unique_places(cells: Iterator[PairCell]) -> list[tuple[str, str]]:
     """Return the encoder and pooling of these cells, each once."""
     return list(dict.fromkeys((cell.encoder, cell.pooling) for cell in cells))
 
@@ -204,13 +204,13 @@ def by_number(rows: Sequence[Result]) -> list[Table]:
     return sorted(made, key=lambda table: table.caption if table.caption.startswith("Table") else "~")
 
 
-def matrix_of(rows: Sequence[Result]) -> dict[Cell, list[Result]]:
+def matrix_of(rows: Sequence[Result]) -> dict[PairCell, list[Result]]:
     """Gather the cells of the matrix, which are all but those of table 4."""
     return gathered([row for row in rows if row.table != "4"])
 
 
 def kept(directory: Path, cost: Sequence[Mapping[str, float | str]] = ()) -> list[dict[str, Any]]:
-    """Read the matrices that `publish --matrix` has kept: heat map, tables, curves, orders, and searched rates."""
+    """Read the matrices that `publish --matrix` has saved: heat map, tables, curves, orders, and searched rates."""
     matrices = []
     for path in sorted(directory.glob("*.csv")):
         rows = read_results(path)
@@ -258,7 +258,7 @@ def heat_map(cells: Cells) -> charts.HeatMap | None:
 
 def curves(drawn: Sequence[Mapping[str, Any]], cells: Cells) -> list[charts.Curve]:
     """Draw test accuracy over the threshold, for each strategy of the encoder and pooling with the most strategies."""
-    known = [(Cell(**each["cell"]), each) for each in drawn if len(each["threshold"]) > 1]
+    known = [(PairCell(**each["cell"]), each) for each in drawn if len(each["threshold"]) > 1]
     bounds = {cell: value(cells.get(cell, []), "threshold") for cell, _ in known}
     groups = [(cell.encoder, cell.pooling) for cell, _ in known]
     chosen = max(dict.fromkeys(groups), key=groups.count, default=None)
@@ -274,7 +274,7 @@ def curves(drawn: Sequence[Mapping[str, Any]], cells: Cells) -> list[charts.Curv
     ]
 
 
-def _detail(cell: Cell, rows: Sequence[Result]) -> dict[str, Any]:
+def _detail(cell: PairCell, rows: Sequence[Result]) -> dict[str, Any]:
     """Return the row of a cell in the table."""
     own = rows[0].dataset
     accuracy = found(rows, "accuracy")
@@ -302,7 +302,8 @@ def shown(rows: Sequence[Result], drawn: Mapping[str, Any]) -> dict[str, Any]:
     cells = matrix_of(rows)
     details = [_detail(cell, group) for cell, group in cells.items()]
     orders = [
-        {**order, "first": Cell(**order["first"]), "second": Cell(**order["second"])} for order in drawn["orders"]
+        {**order, "first": PairCell(**order["first"]), "second": PairCell(**order["second"])}
+        for order in drawn["orders"]
     ]
     return {
         "tables": by_number(rows),
@@ -329,13 +330,13 @@ def section(rows: Sequence[Result], about: Mapping[str, Any], cost: Mapping[str,
         rows: The figures of this run's matrix, reports/paraphrase.csv.
         about: The content of reports/paraphrase.json.
         cost: The cost of comparing sentences, the content of reports/pair_cost.json.
-        directory: Where the matrices of longer runs are kept, reports/runs/paraphrase.
+        directory: Where the matrices of longer runs are saved, reports/runs/paraphrase.
 
     Returns:
         The section of the page.
 
     Raises:
-        InputError: If a kept file cannot be read.
+        InputError: If a saved file cannot be read.
     """
     values = {
         **{key: about[key] for key in ("dataset", "pairs", "removed", "winner")},

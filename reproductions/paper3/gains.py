@@ -1,13 +1,13 @@
 """Names in the rows of paper 3's grid, and verdicts on the interval of a gain."""
 
-from reproductions.paper3.component_focus.options import Order
+from reproductions.paper3.component_focus.options import PoolingOrder
 from sentence_distillery.evaluation.results import Result
 
 TRAINED, UNTRAINED, CROSSED = "component focus", "untrained", "cross-encoder"  # strategies
 RATINGS = "component focus"  # a protocol: the cosine of two sentences with their components
 GAIN = "{} gain"  # over W_cf = 0, as a metric
 BEFORE, AFTER = "before pooling", "after pooling"  # how a sentence and its component are added, last in a protocol
-ORDERS: dict[Order, str] = {"before_pooling": BEFORE, "after_pooling": AFTER}
+ORDERS: dict[PoolingOrder, str] = {"before_pooling": BEFORE, "after_pooling": AFTER}
 
 DIRECT = "without prepositional objects"  # in a protocol, before that: components as in the parse of table 3
 

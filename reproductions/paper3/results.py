@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from reproductions.grid.axes import Place
-from reproductions.grid.cell import TEST, Cell, Run, table_of
+from reproductions.grid.cell import TEST, Cell, TrainedRun, table_of
 from reproductions.grid.results import over_runs
 from reproductions.paper3.component_focus.cells import LEARNT, Inputs, benchmarks_of, components_of, entailment, indexed
 from reproductions.paper3.component_focus.frozen_weights import Kind, Learnt, learn_all
-from reproductions.paper3.component_focus.options import ComponentFocus, Order
+from reproductions.paper3.component_focus.options import ComponentFocus, PoolingOrder
 from reproductions.paper3.gains import DIRECT, GAIN, ORDERS, RATINGS, TRAINED, UNTRAINED, series_name
 from reproductions.paper3.syntax.trees import Tree
 from sentence_distillery.evaluation import intervals as bootstrap
@@ -74,7 +74,7 @@ def strategy_of(cell: Cell) -> str:
 
 def order_of(cell: Cell) -> str:
     """Say how a cell adds the component; one without that entry has vectors of whole texts."""
-    order: Order = cell.place.get("order", "after_pooling")
+    order: PoolingOrder = cell.place.get("order", "after_pooling")
     return ORDERS[order]
 
 
@@ -217,7 +217,7 @@ def inference(name: str, test: PairSet, weight: float, rows: NDArray[np.int64], 
 
 def frozen_cell(name: str, task: str, weight: float | str, predicted: Mapping[str, Any]) -> Cell:
     """Return a cell of an encoder that is not trained, given its predictions of the test pairs."""
-    return Cell(Place(encoder=name, task=task, weight=weight), [Run(None)], table_of(None, {TEST: predicted}))
+    return Cell(Place(encoder=name, task=task, weight=weight), [TrainedRun(None)], table_of(None, {TEST: predicted}))
 
 
 def learnt_weights(

@@ -210,7 +210,7 @@ def printed_grid(task: str) -> dict[float, float]:
 
 
 def kept(directory: Path) -> dict[str, Any]:
-    """Show the rows that `publish --matrix` has kept, each encoder's together; no tables without any."""
+    """Show the rows that `publish --matrix` has saved, each encoder's together; no tables without any."""
     rows = [row for path in sorted(directory.glob("*.csv")) for row in read_results(path)]
     rows.sort(key=_place)
     return shown(rows, "Kept")
@@ -290,13 +290,13 @@ def section(rows: Sequence[Result], about: Mapping[str, Any], speeds: Speeds, di
         rows: The cells of this run's grid, those of reports/component_focus.csv.
         about: Learnt weights and trees, the content of reports/component_focus.json.
         speeds: What the component costs the static student.
-        directory: Where the grids of longer runs are kept, reports/runs/component_focus.
+        directory: Where the grids of longer runs are saved, reports/runs/component_focus.
 
     Returns:
         The section of the page.
 
     Raises:
-        InputError: If a kept file cannot be read.
+        InputError: If a saved file cannot be read.
     """
     values = {
         **shown(rows),

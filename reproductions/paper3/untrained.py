@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from reproductions.encoders.trainable import PairEncoder, Pooling
 from reproductions.grid.axes import Place
-from reproductions.grid.cell import TEST, Cell, Run, table_of
+from reproductions.grid.cell import TEST, Cell, TrainedRun, table_of
 from reproductions.paper3.component_focus.cells import (
     Inputs,
     Sets,
@@ -27,7 +27,7 @@ from reproductions.paper3.component_focus.cells import (
     indexed,
     task_pairs,
 )
-from reproductions.paper3.component_focus.options import Order
+from reproductions.paper3.component_focus.options import PoolingOrder
 from reproductions.paper3.component_focus.training import TokenizedTask, embed, shares
 from reproductions.paper3.component_focus.weights import Weights
 from reproductions.paper3.syntax.trees import Tree
@@ -52,7 +52,7 @@ class Texts:
     data: TokenizedTask
     vectors: Floats
 
-    def focused(self, weight: float, order: Order) -> Floats:
+    def focused(self, weight: float, order: PoolingOrder) -> Floats:
         """Compute emb_S, (sentences, dimension)."""
         count = len(self.data.parts)
         if not weight:
@@ -89,14 +89,16 @@ def encoded(
     return Texts(name, encoder, wanted, data, encoder.embed(tokens))
 
 
-def cells(texts: Texts, weights: Sequence[float], orders: Sequence[Order], labelled: Sequence[float]) -> Iterator[Cell]:
+def cells(
+    texts: Texts, weights: Sequence[float], orders: Sequence[PoolingOrder], labelled: Sequence[float]
+) -> Iterator[Cell]:
     """Score every weight in each order; the entailment only for the weights in `labelled`, as it takes a minute."""
     for order in orders:
         for weight in weights:
             yield _cell(texts, weight, order, weight in labelled)
 
 
-def _cell(texts: Texts, weight: float, order: Order, labelled: bool) -> Cell:
+def _cell(texts: Texts, weight: float, order: PoolingOrder, labelled: bool) -> Cell:
     test, rows = texts.test
     vectors = texts.focused(weight, order)
     predicted: dict[str, Any] = {
@@ -111,7 +113,7 @@ def _cell(texts: Texts, weight: float, order: Order, labelled: bool) -> Cell:
         guessed = entailment_of_train(vectors, texts.data.rows, train)
         figures["accuracy"] = float(np.mean(np.array(guessed) == np.array(test.labels)))
     place = Place(encoder=texts.name, task=test.name, weight=weight, order=order, pooling=texts.encoder.pooling.value)
-    return Cell(place, [Run(None, figures)], table_of(None, {TEST: predicted}))
+    return Cell(place, [TrainedRun(None, figures)], table_of(None, {TEST: predicted}))
 
 
 def _by_distance(vectors: Floats, rows: NDArray[np.int64], ratings: Floats) -> dict[str, float]:

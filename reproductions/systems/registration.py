@@ -28,7 +28,7 @@ class SystemOptions:
 
 
 @dataclass(frozen=True)
-class Run:
+class SystemInputs:
     """The outputs of a run that its systems need.
 
     Attributes:
@@ -56,7 +56,7 @@ class Registered:
 
     name: str
     about: str
-    load: Callable[[Run], System | Unavailable]
+    load: Callable[[SystemInputs], System | Unavailable]
     trained: bool = True
     paper: str | None = None
 

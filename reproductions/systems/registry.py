@@ -1,6 +1,6 @@
 """All systems that a run compares: adding one is adding an entry to SYSTEMS.
 
-If a run trains the system, its loader takes its directory from `Run.models`.
+If a run trains the system, its loader takes its directory from `SystemInputs.models`.
 """
 
 import logging
@@ -11,7 +11,7 @@ from reproductions.paper1.word_vectors.glove import load_glove
 from reproductions.paper1.word_vectors.model import WordVectors
 from reproductions.paper2.pairs.simcse import CONFIG
 from reproductions.systems.options import Reference
-from reproductions.systems.registration import FINE_TUNED, FOR_SEARCH, WITH_HEAD, Registered, Run, load_variant
+from reproductions.systems.registration import FINE_TUNED, FOR_SEARCH, WITH_HEAD, Registered, SystemInputs, load_variant
 from reproductions.systems.systems import StudentSystem, System, TeacherSystem, TextSystem, WordSystem
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.unavailable import Unavailable, read_unavailable
@@ -24,19 +24,19 @@ Loader = Callable[[], System | Unavailable]
 log = logging.getLogger(__name__)
 
 
-def words(name: str, model: str, run: Run) -> WordSystem:
+def words(name: str, model: str, run: SystemInputs) -> WordSystem:
     """Load word vectors of the run."""
     assert run.options.skipgram
     return WordSystem(name, WordVectors.load(run.models[model]), run.options.skipgram.tokens == "content")
 
 
-def glove(run: Run) -> WordSystem:
+def glove(run: SystemInputs) -> WordSystem:
     """Load the vectors of the package."""
     assert run.options.evaluate
     return WordSystem("GloVe", load_glove(), run.options.evaluate.glove_tokens == "content")
 
 
-def fasttext(run: Run) -> WordSystem:
+def fasttext(run: SystemInputs) -> WordSystem:
     """Load the vectors, with those of the run's other words, composed of their character n-grams."""
     from reproductions.paper1.word_vectors.fasttext import SubwordVectors  # takes two seconds, needed only by paper 1
 
@@ -45,17 +45,17 @@ def fasttext(run: Run) -> WordSystem:
     return WordSystem("FastText", vectors, run.options.fasttext.tokens == "content")
 
 
-def student(name: str, model: str, run: Run) -> StudentSystem:
+def student(name: str, model: str, run: SystemInputs) -> StudentSystem:
     """Load a student of the run."""
     return StudentSystem(StaticEncoder.load(run.models[model]), name)
 
 
-def variant(name: str, model: str, run: Run) -> StudentSystem | Unavailable:
+def variant(name: str, model: str, run: SystemInputs) -> StudentSystem | Unavailable:
     """Load a variant of the student, or say why its stage made none."""
     return load_variant(name, run.models[model])
 
 
-def teacher(run: Run) -> TeacherSystem | TextSystem | Unavailable:
+def teacher(run: SystemInputs) -> TeacherSystem | TextSystem | Unavailable:
     """Load the transformer or the function; a file of vectors has none of the texts of a benchmark."""
     given = run.options.teacher
     assert given
@@ -66,7 +66,7 @@ def teacher(run: Run) -> TeacherSystem | TextSystem | Unavailable:
     return TextSystem(load_teacher(given), run.options.batch_tokens)
 
 
-def simcse(run: Run) -> TeacherSystem | Unavailable:
+def simcse(run: SystemInputs) -> TeacherSystem | Unavailable:
     """Load the encoder that SimCSE tuned, or say why it tuned none."""
     directory, options = run.models["simcse"], run.options
     if unavailable := read_unavailable(directory / CONFIG):
@@ -148,7 +148,7 @@ SYSTEMS = [
 ]
 
 
-def loaders(run: Run, paper: str | None = None) -> list[tuple[str, Loader]]:
+def loaders(run: SystemInputs, paper: str | None = None) -> list[tuple[str, Loader]]:
     """Return a loader for each system of the main job, or of a paper, so that one system at a time is in memory.
 
     Returns:

@@ -25,7 +25,7 @@ from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.evaluation.protocols.sgd import PROTOCOL
 from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.teachers.teachers import TextEncoder
-from sentence_distillery.teachers.transformer import Encoder
+from sentence_distillery.teachers.transformer import TransformerEncoder
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -120,7 +120,7 @@ class StudentSystem:
 class TeacherSystem:
     """The teacher, with its own pooling, or a mean under the weights of a weighting."""
 
-    encoder: Encoder
+    encoder: TransformerEncoder
     batch_tokens: int
     name: str = "teacher"
 

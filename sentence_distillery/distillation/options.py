@@ -31,7 +31,7 @@ class SoftLabels(Section):
     precision: Precision
 
 
-class Student(Section):
+class StudentOptions(Section):
     start_from: Annotated[str, Field(min_length=1)] | None = Field(
         title="encoder whose token vectors training starts from: released; null: the teacher's embeddings of words"
     )

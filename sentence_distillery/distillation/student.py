@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from sentence_distillery.distillation.options import Student
+from sentence_distillery.distillation.options import StudentOptions
 from sentence_distillery.distillation.passages import READ
 from sentence_distillery.distillation.soft_labels import (
     HELD_OUT,
@@ -177,6 +177,9 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
     for part in table_parts(corpus.sentences):
         sentences = read_table(part, READ)
         labels = read_table(corpus.soft_labels / part.name, schema)
+
+        # Labels are matched by place in the file, so a corpus that was cleaned again would get labels of other
+        # sentences.
         if not sentence_ids(sentences["document"], sentences["position"]).equals(labels["sentence"]):
             raise InputError(f"{corpus.soft_labels / part.name} does not belong to {part}; label the corpus again.")
         part_tokens = encoder.token_ids(sentences["text"].to_pylist())
@@ -230,7 +233,11 @@ def watching(encoder: StaticEncoder, embed: Embed, pairs: PairSet | None) -> Wat
 
 
 def train_static(
-    params: Student, corpus: LabelledCorpus, counters: Counters, checkpoint: Path, development: PairSet | None = None
+    params: StudentOptions,
+    corpus: LabelledCorpus,
+    counters: Counters,
+    checkpoint: Path,
+    development: PairSet | None = None,
 ) -> TrainedStudent:
     """Train a static student: start from vectors of words, project the soft labels, train.
 
@@ -249,16 +256,24 @@ def train_static(
             dimensions, or the loss is not finite.
     """
     refuse_dimension(params.dimension, corpus.dimension)
+
+    # The rows of the table: words of the corpus, pieces of words, and the tokens of an encoder to start from.
     vocabulary = Vocabulary.of(corpus)
     other = load_start(params.start_from) if params.start_from else None
     if other is not None:
         vocabulary = vocabulary.with_words(further_tokens(other, vocabulary.words))
     words = vocabulary.words
+
+    # An encoder without a table reads the sentences, so that training and use cut texts in one way.
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words]), np.empty((0, 0), np.float32))
     labelled, normalizer = read_labelled(encoder, corpus, counters).normalized()
+
+    # The student learns in the teacher's principal directions: what is cut off there matters least.
     directions = principal_directions(labelled.targets, params.dimension)
     targets = project(labelled.targets, directions)
     vectors = with_estimates(normalizer(vocabulary.embeddings) @ directions, words, labelled.tokens, targets)
+
+    # Each word starts from the teacher's vector of it, shorter if it is frequent.
     start = initial_table(vectors, vocabulary.counts)
     if other is not None:
         start = started_from(other, words, start, labelled.tokens, targets)
@@ -271,10 +286,14 @@ def train_static(
         params.relational_weight,
         params.temperature,
     )
+
+    # Settings that were left open follow the number of sentences.
     epochs, batch_size = params.size(len(labelled.tokens))
     batches = Batches(np.arange(len(labelled.tokens)), batch_size, params.seed)
     rate = params.rate(epochs * batches.steps)
     optimizer = torch.optim.SparseAdam(model.parameters(), lr=rate)
+
+    # Quality during training is measured as the encoder would be used: unknown tokens do not count.
     watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()), development)
     trainer = student_trainer(model, optimizer, batches, epochs, rate, Saving(checkpoint, key), watch)
     curve = trainer.run(loss)

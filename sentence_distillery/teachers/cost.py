@@ -87,6 +87,7 @@ def multiply_adds(width: int) -> float:
         float(product[0, 0])  # waits for a GPU
         return time.perf_counter() - started
 
+    # On one thread, times their number: embedding runs whole batches side by side, one on each.
     torch.set_num_threads(1)
     try:
         times = 1

@@ -2,7 +2,7 @@
 
     10,003 texts, 24,510 words: about 2 minutes on 2 threads with a teacher of 23 million parameters, and 0.8 GB
 
-Both are estimates: encoders/cost.py says how. Shards that an earlier run kept are not taken off: which ones these are
+Both are estimates: encoders/cost.py says how. Shards that an earlier run cached are not taken off: which ones these are
 shows once the teacher is loaded.
 """
 

@@ -108,6 +108,8 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
     )
     sha256 = _source_hash(function, version, called)
     embed = _checked(function, called)
+
+    # Two calls with one text, before hours of work: they give the dimension, and show whether dropout is on.
     found = embed([PROBE])
     dimension = found.shape[1]
     if dimension == 0:
@@ -118,6 +120,8 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
             f"{called} returns another vector when it gets {PROBE!r} again; switch off its random "
             "parts, such as dropout (model.eval())."
         )
+
+    # Vectors are stored under it, so all that may change them is in it, as far as it can be seen from here.
     fingerprint = hashlib.sha256(f"{called} {sha256} {version} {dimension}".encode()).hexdigest()
 
     def embed_unit(texts: list[str]) -> Floats:
@@ -133,9 +137,9 @@ def _source_hash(function: Callable[..., object], version: str | None, name: str
     """Hash the source of the function's module, or its byte code if it was typed into a session."""
     plain = inspect.unwrap(function)
     plain = getattr(plain, "__func__", plain)
-    home = plain if inspect.isroutine(plain) or inspect.isclass(plain) else type(plain)
+    definition = plain if inspect.isroutine(plain) or inspect.isclass(plain) else type(plain)
     try:
-        return hashlib.sha256(Path(inspect.getsourcefile(home) or "").read_bytes()).hexdigest()
+        return hashlib.sha256(Path(inspect.getsourcefile(definition) or "").read_bytes()).hexdigest()
     except (OSError, TypeError):  # built in, or of no file
         if (code := getattr(plain, "__code__", None)) is not None:
             return hashlib.sha256(marshal.dumps(code)).hexdigest()
@@ -186,6 +190,7 @@ def _checked(function: Callable[..., object], reference: str) -> Embed:
     def rows(texts: list[str]) -> Floats:
         given = f"{texts[0][:80]!r} and {len(texts) - 1} more"
         try:
+            # A copy of the list, since the function is the user's and may change what it gets.
             vectors = _numbers(function(list(texts)))
         except SystemExit as error:
             raise InputError(f"{reference} ends the program on {given}: exit status {error.code}.") from error

@@ -1,4 +1,4 @@
-"""The teacher's vectors of texts, kept between runs: no text is embedded twice, in whichever corpus it stands.
+"""The teacher's vectors of texts, cached between runs: no text is embedded twice, in whichever corpus it stands.
 
     data/checkpoints/soft_labels/3fa2..-09b1...labels    2,000 texts: a hash of each text, its vector in float16
 
@@ -7,7 +7,7 @@ is the hash of the content, so a damaged file is known and made again. Files are
 as their texts are embedded: an interrupted run goes on from there. A file of which no run has used a text for KEPT_DAYS
 is removed.
 
-A text has the same vector in every batch (encoders/transformer.py), so kept vectors are those that would be made again.
+A text has the same vector in every batch (encoders/transformer.py), so cached vectors are equal to new ones.
 On a GPU they may differ in the last digit.
 """
 

@@ -24,7 +24,7 @@ PACKED = "packed"
 MPNET = "mpnet"
 ARCHITECTURES = ("bert", "roberta", "albert", MPNET)
 
-Run = tuple[int, int]  # (sequences, tokens of each)
+EqualLengths = tuple[int, int]  # (sequences, tokens of each)
 
 
 def pack(transformer: "PreTrainedModel") -> bool:
@@ -39,7 +39,7 @@ def pack(transformer: "PreTrainedModel") -> bool:
     return True
 
 
-def runs_of(lengths: Sequence[int]) -> list[Run]:
+def runs_of(lengths: Sequence[int]) -> list[EqualLengths]:
     """Group equal consecutive lengths.
 
     >>> runs_of([5, 5, 3])
@@ -48,7 +48,7 @@ def runs_of(lengths: Sequence[int]) -> list[Run]:
     return [(len(list(group)), length) for length, group in groupby(lengths)]
 
 
-def split(flat: Tensor, runs: list[Run]) -> list[Tensor]:
+def split(flat: Tensor, runs: list[EqualLengths]) -> list[Tensor]:
     """Split (tokens, …) of all runs into (sequences, length, …) of each."""
     parts = torch.split(flat, [count * length for count, length in runs])
     return [part.view(*run, *flat.shape[1:]) for part, run in zip(parts, runs, strict=True)]
@@ -58,7 +58,7 @@ def attend(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    runs: list[Run],
+    runs: list[EqualLengths],
     biases: Sequence[Tensor | None],
     dropout: float,
     scaling: float | None = None,
@@ -82,7 +82,7 @@ def packed_attention(
     value: Tensor,
     attention_mask: Tensor | None,
     *,
-    runs: list[Run],
+    runs: list[EqualLengths],
     dropout: float = 0.0,
     scaling: float | None = None,
     **unused: object,
@@ -92,7 +92,7 @@ def packed_attention(
     return attend(query, key, value, runs, [None] * len(runs), dropout, scaling)[None], None
 
 
-def packed(transformer: Any, ids: Tensor, types: Tensor | None, runs: list[Run]) -> list[Tensor]:
+def packed(transformer: Any, ids: Tensor, types: Tensor | None, runs: list[EqualLengths]) -> list[Tensor]:
     """Compute token outputs of each run, (sequences, length, dimension), for ids and types (tokens,) of all runs."""
     first = getattr(transformer.embeddings, "padding_idx", -1) + 1  # RoBERTa and MPNet count from after the padding
     positions = torch.cat([torch.arange(first, first + length).repeat(count) for count, length in runs])
@@ -104,7 +104,7 @@ def packed(transformer: Any, ids: Tensor, types: Tensor | None, runs: list[Run])
     return split(transformer(**inputs, runs=runs).last_hidden_state[0], runs)
 
 
-def _through_mpnet(encoder: Any, hidden: Tensor, runs: list[Run]) -> Tensor:
+def _through_mpnet(encoder: Any, hidden: Tensor, runs: list[EqualLengths]) -> Tensor:
     """Send the embeddings of all tokens, (1, tokens, dimension), through MPNet's layers."""
     biases = [encoder.compute_position_bias(hidden[:, :length]) for _, length in runs]
     for layer in encoder.layer:

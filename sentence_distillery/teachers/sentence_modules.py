@@ -169,6 +169,8 @@ def read_modules(directory: Path) -> SentenceModules:
     if not path.is_file():
         return SentenceModules()
     kinds = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in _entries(path)]
+
+    # Another order or module would give other vectors than the published ones, so it is refused and not guessed.
     order = [kind for kind, _ in kinds]
     if order[:2] != ["Transformer", "Pooling"] or not set(order[2:]) <= {"Dense", "Normalize"}:
         raise InputError(
@@ -177,7 +179,11 @@ def read_modules(directory: Path) -> SentenceModules:
         )
     transformer, pooling = (directory / place for _, place in kinds[:2])
     after = [_layer(kind, directory / place) for kind, place in kinds[2:]]
+
+    # A last Normalize is a flag and not a layer, since vectors are brought to unit length in any case.
     normalize = bool(after) and isinstance(after[-1], Normalize)
+
+    # All these files shape an embedding, so the fingerprint of the teacher covers them.
     configs = [pooling / "config.json", *(directory / place for kind, place in kinds[2:] if kind == "Dense")]
     files = [path, *(each for place in configs for each in (sorted(place.iterdir()) if place.is_dir() else [place]))]
     about = _optional(transformer / "sentence_bert_config.json")

@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Encoder:
+class TransformerEncoder:
     """A transformer that turns token ids into sentence embeddings."""
 
     reference: str
@@ -114,19 +114,25 @@ class Encoder:
         """
         where = self.model.device
         on_cpu = where.type == "cpu"
+
+        # Weights of tokens change the pooling alone, so that one pass of the model serves every table.
         tables = [None if table is None else torch.from_numpy(table).to(where) for table in weights or [None]]
         results = [np.zeros((len(token_ids), self.dimension), dtype=np.float32) for _ in tables]
 
         @torch.inference_mode()
         def embed_batch(rows: list[int]) -> None:
             longest, count = max(len(token_ids[row]) for row in rows), len(rows)
+            # A small batch is repeated on a processor: fewer rows go through another kernel, whose last bits differ.
             rows = rows * (1 + LEAST_TOKENS // (count * longest)) if on_cpu else rows
+
             padded = torch.zeros((len(rows), longest), dtype=torch.long)
             mask = torch.zeros((len(rows), longest), dtype=torch.long)
             for line, row in enumerate(rows):
                 padded[line, : len(token_ids[row])] = torch.tensor(token_ids[row])
                 mask[line, : len(token_ids[row])] = 1
             padded, mask = padded.to(where), mask.to(where)
+
+            # A prompt may be read and yet not pooled, as some encoders were trained.
             pooled_mask = mask.float()
             pooled_mask[:, : self.unpooled] = 0.0
             with autocast(where, precision):
@@ -138,6 +144,7 @@ class Encoder:
                     pooled = self.modules.layers(weighted_mean(hidden, mask * table[padded]))
                 result[rows[:count]] = pooled[:count].float().cpu().numpy()
 
+        # On a processor many small batches run side by side and stay in its cache; a GPU wants few large ones.
         budget = min(batch_tokens, CPU_TOKENS) if on_cpu else batch_tokens
         batches = (equal_batches if on_cpu else length_batches)([len(ids) for ids in token_ids], budget)
         with _side_by_side(torch.get_num_threads() if on_cpu else 1) as run:
@@ -169,6 +176,7 @@ def quiet_libraries() -> Iterator[None]:
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
     from transformers.utils import logging as reports
 
+    # What a caller has set comes back afterwards: these switches are global.
     verbosity, bars = reports.get_verbosity(), reports.is_progress_bar_enabled()
     hub_bars = not are_progress_bars_disabled()
     reports.set_verbosity(logging.ERROR)
@@ -184,7 +192,7 @@ def quiet_libraries() -> Iterator[None]:
             enable_progress_bars()
 
 
-def load_encoder(given: AnyTeacher) -> Encoder:
+def load_encoder(given: AnyTeacher) -> TransformerEncoder:
     """Load a transformer on the device of this process.
 
     Args:
@@ -210,7 +218,7 @@ def load_encoder(given: AnyTeacher) -> Encoder:
     fingerprint = _fingerprint(sha256, directory / modules.transformer, () if modules.plain else modules.files)
     if teacher.prompt is not None or teacher.prompt_name is not None:
         fingerprint = hashlib.sha256(f"{fingerprint} {modules.prompt}".encode()).hexdigest()
-    return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model, longest, modules)
+    return TransformerEncoder(teacher.reference, sha256, fingerprint, tokenizer, model, longest, modules)
 
 
 def _maximum_length(
@@ -367,7 +375,10 @@ def _from_hub(repository: str, revision: str | None) -> Path:
         )
     from huggingface_hub import HfApi, snapshot_download  # takes half a second; most encoders are not of the hub
 
+    # Only safetensors: a pickle is never fetched, or it could be loaded by mistake.
     wanted = ["*.json", "*.txt", "*.model", WEIGHTS, f"*/{WEIGHTS}"]
+
+    # The cache first, so that a run that has the commit needs no network and no answer of the hub.
     for offline in (True, False):
         try:
             if not offline:  # snapshot_download asks the same without a limit, and would wait for ever

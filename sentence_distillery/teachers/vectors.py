@@ -93,6 +93,8 @@ def load_vectors(teacher: VectorTeacher) -> VectorTable:
     parts: list[NDArray[np.float16]] = []
     repeated: list[tuple[int, int]] = []  # rows of the same text
     total = 0
+
+    # In parts, as half precision: a file of doubles may not fit in memory.
     with pq.ParquetFile(teacher.vectors) as file:
         for batch in file.iter_batches(BATCH, columns=list(COLUMNS)):
             if not len(batch):
@@ -106,6 +108,8 @@ def load_vectors(teacher: VectorTeacher) -> VectorTable:
             for place, text in enumerate(texts, start=total):
                 if text is None:
                     raise InputError(f"{teacher.vectors}, row {place + 1:,}: the text is null; leave the row out.")
+
+                # Repetitions are compared after the whole table is there, in one product each.
                 if (first := rows.setdefault(_key(text), place)) != place:
                     repeated.append((first, place))
             parts.append(part)
@@ -143,6 +147,8 @@ def check_vectors(teacher: VectorTeacher) -> str:
         raise InputError(f"{path} cannot be read as Parquet: {str(error).strip()}") from error
     if missing := [name for name in COLUMNS if name not in schema.names]:
         raise InputError(f"{path} has no column '{missing[0]}' (it has {', '.join(schema.names)}); rename a column.")
+
+    # Types are compared here, so that later code may take texts and numbers for granted.
     text, vector = (schema.field(name).type for name in COLUMNS)
     if not (pa.types.is_string(text) or pa.types.is_large_string(text)):
         raise InputError(f"{path}: the column 'text' holds {text}, expected strings.")

@@ -10,7 +10,7 @@ from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
-from sentence_distillery.io.contents import Student
+from sentence_distillery.io.contents import StudentConfig
 from sentence_distillery.io.unavailable import read_unavailable, to_json
 from stages import paths
 from stages.stage import stage
@@ -34,7 +34,7 @@ def main() -> None:
             checkpoints = paths.MODEL_CHECKPOINTS / "fine_tuned_student"
             data = BenchmarkData(paths.BENCHMARKS)
             encoder = train_fine_tuned(options, corpus, data, checkpoints, counters)
-            config = read_json(paths.STUDENT / CONFIG, Student)
+            config = read_json(paths.STUDENT / CONFIG, StudentConfig)
             made_from = {name: config[name] for name in ("profile", "language", "sentences", "epochs", "seed")}
             made_from |= {"teacher": corpus.teacher, "gold_pairs": counters.kept}
             described = write_model(encoder, made_from, directory)

@@ -14,7 +14,7 @@ from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
-from sentence_distillery.io.contents import Student
+from sentence_distillery.io.contents import StudentConfig
 from sentence_distillery.io.unavailable import to_json
 from stages import paths
 from stages.stage import stage
@@ -31,7 +31,7 @@ def main() -> None:
             corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
             development = development_pairs(BenchmarkData(paths.BENCHMARKS))
             encoder = train_mlp_head(student, params.mlp_head, corpus, counters, CHECKPOINT, development)
-            config = read_json(paths.STUDENT / CONFIG, Student)
+            config = read_json(paths.STUDENT / CONFIG, StudentConfig)
             made_from = {name: config[name] for name in ("profile", "language", "teacher", "sentences")}
             made_from |= {"epochs": params.mlp_head.epochs, "seed": params.mlp_head.seed}
             described = write_model(encoder, made_from, directory)

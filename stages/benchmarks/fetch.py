@@ -1,4 +1,4 @@
-"""Fill data/external with benchmark data, from local directories or from its public homes.
+"""Fill data/external with benchmark data, from local directories or from its public addresses.
 
     python -m stages.benchmarks.fetch --from DIR ...     # copy from DIR/<set>/<file> or DIR/<group>/<set>/<file>
     python -m stages.benchmarks.fetch                    # download

@@ -1,7 +1,7 @@
 """The stage `student`: train a student on the teacher's soft labels and save it as a sentence-transformers model.
 
 Reads data/corpus/sentences, data/soft_labels and data/benchmarks. Writes models/student, and reports/curves/student.csv
-with the losses and dev scores of each epoch. If section `size` orders a size, the student is made as small, and
+with the losses and dev scores of each epoch. If section `size` limits the size, the student is made as small, and
 reports/curves/student_size.csv has what was tried.
 """
 

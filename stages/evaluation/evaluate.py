@@ -7,7 +7,7 @@ run to run: they are in reports/costs/speeds.csv, which is not an output.
 """
 
 from reproductions.systems.data import EvaluationData
-from reproductions.systems.registration import Run, SystemOptions
+from reproductions.systems.registration import SystemInputs, SystemOptions
 from reproductions.systems.registry import SYSTEMS, loaders
 from reproductions.systems.scoring import headline, score_all
 from reproductions.systems.similarity import draws
@@ -24,7 +24,7 @@ def main() -> None:
     with stage("evaluate", unit="figures") as (params, counters):
         data = EvaluationData.read(paths.SENTENCES, BenchmarkData(paths.BENCHMARKS), params.evaluate.seed, counters)
         options = SystemOptions(params.soft_labels.batch_tokens, params.teacher, params.evaluate)
-        systems = loaders(Run(paths.MODELS, options, data.vocabulary))
+        systems = loaders(SystemInputs(paths.MODELS, options, data.vocabulary))
         with atomic_directory(paths.WEIGHTING) as weighting:
             results = list(score_all(systems, data, params.evaluate, weighting, counters))
         figures = [result for result in results if not is_speed(result)]

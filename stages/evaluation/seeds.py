@@ -20,7 +20,7 @@ import torch
 import yaml
 
 from reproductions.systems.data import pair_sets
-from reproductions.systems.registration import Run, SystemOptions
+from reproductions.systems.registration import SystemInputs, SystemOptions
 from reproductions.systems.registry import SYSTEMS
 from reproductions.systems.seeds import measured
 from sentence_distillery.corpus.text import tokenize
@@ -96,7 +96,7 @@ def figures(params: Params, seed: int) -> Iterator[Result]:
     options = SystemOptions(
         params.soft_labels.batch_tokens, skipgram=params.skipgram, fasttext=params.fasttext, simcse=params.simcse
     )
-    run = Run(paths.MODELS, options, lambda: (word for text in texts for word in tokenize(text)))
+    run = SystemInputs(paths.MODELS, options, lambda: (word for text in texts for word in tokenize(text)))
     for system in SYSTEMS:
         if system.trained and not isinstance(loaded := system.load(run), Unavailable):
             yield from measured(loaded, sets, seed)

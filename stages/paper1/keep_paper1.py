@@ -9,8 +9,8 @@ import datetime
 import sys
 
 from reproductions.paper1.gains import read_gains
-from reproductions.paper1.kept import keep
 from reproductions.paper1.paper import Examples, PaperStudent, Simcse
+from reproductions.paper1.saved_runs import keep
 from reproductions.paper1.section import PaperStudentRun
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.evaluation.results import read_results

@@ -10,7 +10,7 @@ from reproductions.paper1.examples import Examples
 from reproductions.paper1.gains import Cosines
 from reproductions.paper1.published import with_published
 from reproductions.systems.data import EvaluationData
-from reproductions.systems.registration import Run, SystemOptions
+from reproductions.systems.registration import SystemInputs, SystemOptions
 from reproductions.systems.registry import loaders
 from reproductions.systems.scoring import headline, score_all
 from sentence_distillery.evaluation.results import export_results, is_speed
@@ -32,7 +32,7 @@ def main() -> None:
             fasttext=params.fasttext,
             simcse=params.simcse,
         )
-        run, examples, cosines = Run(paths.MODELS, options, data.vocabulary), Examples(), Cosines()
+        run, examples, cosines = SystemInputs(paths.MODELS, options, data.vocabulary), Examples(), Cosines()
         systems = loaders(run, "paper1")
         with atomic_directory(paths.PAPER1_WEIGHTING) as weighting:
             found = score_all(systems, data, params.evaluate, weighting, counters, examples.add, cosines.see)

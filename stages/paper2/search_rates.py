@@ -12,7 +12,7 @@ import shlex
 import sys
 
 from reproductions.paper2 import rate_search, rates
-from reproductions.paper2.cell import Cell
+from reproductions.paper2.cell import PairCell
 from reproductions.paper2.pairs.cells import CROSSED, PairExperiment
 from reproductions.paper2.pairs.data import load_pair_data
 from reproductions.paper2.pairs.options import Combination
@@ -65,14 +65,14 @@ def main() -> None:
             log.info("%s at %g: %s on the validation pairs", given.strategy, rate, found[-1].validation)
             counters.keep()
         start = "combined" if given.strategy == CROSSED else ""
-        cell = Cell(given.encoder, given.pooling, start, given.strategy)
+        cell = PairCell(given.encoder, given.pooling, start, given.strategy)
         counts = (len(data.splits["validation"].labels), len(data.splits["test"].labels))
         target = paths.PARAPHRASE_RUNS / RATES / f"{params.pairs.dataset}.csv"
-        kept, told = (read_results(target), comment_of(target)) if target.exists() else ([], "")
+        kept, former = (read_results(target), comment_of(target)) if target.exists() else ([], "")
         precision = params.metric_learning.precision
         about = f"{command}; metric_learning.precision={precision}; {datetime.date.today().isoformat()}; {machine()}"
         rows = rates.merged(kept, list(rates.rows(cell, params.pairs.dataset, found, counts)))
-        write_results(target, rows, " | ".join(part for part in (about, told) if part))
+        write_results(target, rows, " | ".join(part for part in (about, former) if part))
 
 
 if __name__ == "__main__":

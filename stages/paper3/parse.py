@@ -7,7 +7,7 @@ trees to data/trees.
 from pathlib import Path
 
 from reproductions.paper3.syntax.parser import fingerprint, hub_models
-from reproductions.paper3.syntax.parsing import Shelf, parse_missing, shards_of, write_trees
+from reproductions.paper3.syntax.parsing import TreeCache, parse_missing, shards_of, write_trees
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import InputError
 from stages import paths
@@ -34,12 +34,12 @@ def main() -> None:
         counters.details["sets"] = ", ".join(names)
         counters.details["sets absent"] = ", ".join(sorted(set(params.syntax.sets) - set(names)))
         models = models_of(params.syntax.model)
-        shelf = Shelf(paths.PARSED_SHARDS, fingerprint(models), params.syntax.maximum_words)
+        cache = TreeCache(paths.PARSED_SHARDS, fingerprint(models), params.syntax.maximum_words)
         shards = list(shards_of(names, benchmarks))
-        texts, rate = parse_missing(shelf, [shard for shard in shards if not shelf.has(shard)], models, params.shards)
+        texts, rate = parse_missing(cache, [shard for shard in shards if not cache.has(shard)], models, params.shards)
         counters.costs["sentences parsed in this run"] = texts
         counters.costs["sentences a second"] = round(rate, 1)
-        write_trees(shelf, shards, paths.TREES, counters)
+        write_trees(cache, shards, paths.TREES, counters)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python -m stages.paper3.untrained minilm-l3 --pooling mean --weights 0.0 0.2 --labelled 0.0 0.2
 
 Reads data/benchmarks and data/trees. Every weight is scored in both orders of adding and pooling, and the figures are
-kept in reports/runs/component_focus, where the page of paper 3 shows them. Functions of component_focus.functions have
+saved in reports/runs/component_focus, where the page of paper 3 shows them. Functions of component_focus.functions have
 the order after pooling alone.
 """
 
@@ -18,7 +18,7 @@ from typing import get_args
 from reproductions.encoders.trainable import PairEncoder, Pooling
 from reproductions.grid.cell import Cell
 from reproductions.paper3.component_focus.cells import Inputs, analysed
-from reproductions.paper3.component_focus.options import Order
+from reproductions.paper3.component_focus.options import PoolingOrder
 from reproductions.paper3.results import (
     Frozen,
     at_inference,
@@ -68,7 +68,7 @@ def scored(name: str, given: argparse.Namespace, params: Params, counters: Count
     encoder = PairEncoder(load_encoder(params.encoders[name]), given.pooling)
     for task in params.component_focus.tasks:
         texts = encoded(name, task, encoder, inputs, trees, counters)
-        yield from cells(texts, given.weights, get_args(Order), given.labelled)
+        yield from cells(texts, given.weights, get_args(PoolingOrder), given.labelled)
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The stage `paper_pages`: write a page on each reproduced paper, reports/<key>.html.
 
-Reads the figures of this run's small cells, and the kept figures of longer runs.
+Reads the figures of this run's small cells, and the saved figures of longer runs.
 """
 
 from reproductions.pages import paper_page

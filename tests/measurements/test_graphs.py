@@ -9,7 +9,7 @@ import pytest
 from measurements.graphs.__main__ import main
 from measurements.graphs.change import Change, choose
 from measurements.graphs.compare import Comparison, as_yaml, compared, outcomes
-from measurements.graphs.graph import Dependency, Output, Stage
+from measurements.graphs.graph import DeclaredStage, Dependency, Output
 from measurements.graphs.names import NamesError, Project, read_names
 from measurements.graphs.rewrite import rewritten
 from measurements.graphs.table import read_results
@@ -212,7 +212,7 @@ def test_a_number_is_changed_in_every_form_of_parameters(
     monkeypatch.chdir(tmp_path)
     Path(name).write_text(text, encoding="utf-8")
     reads = (Dependency(name, True, ("b.c", "b.d")),)
-    stage = Stage("a", "a", ".", ".", ("run",), False, reads, (Output("o.txt", True, "o.txt", True),))
+    stage = DeclaredStage("a", "a", ".", ".", ("run",), False, reads, (Output("o.txt", True, "o.txt", True),))
     change = choose([stage], Path(), frozenset({name}))
     assert change == Change(name, "b.d")
     change.apply(Path())

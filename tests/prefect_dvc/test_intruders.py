@@ -199,8 +199,9 @@ def attack(page: Page, house: House, origin: str) -> dict[str, str]:
 
 
 @browser_needed
+@pytest.mark.fault(32)
 def test_a_page_of_another_origin(page: Page, house: House, foreign: str) -> None:
-    """fault 32, in a browser that is logged in: nothing is started, changed or read, whatever the page tries."""
+    """In a browser that is logged in: nothing is started, changed or read, whatever the page tries."""
     page.goto(link(house.server.origin, house.server.key))
     page.wait_for_url(DASHBOARD)
     told = attack(page, house, foreign)

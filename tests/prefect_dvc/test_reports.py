@@ -57,8 +57,9 @@ def test_a_report_is_kept_and_shown(ask: Callable[..., httpx.Response]) -> None:
     assert ask("GET", auth=AUTH).text == PAGE
 
 
+@pytest.mark.fault(32)
 def test_the_cookie_is_not_the_key(ask: Callable[..., httpx.Response]) -> None:
-    """fault 32: a browser sends it to all ports of this machine, so whoever has it must not get in with it."""
+    """A browser sends it to all ports of this machine, so whoever has it must not get in with it."""
     token = base64.b64encode(":".join(AUTH).encode()).decode()
     name, _, value = ask("GET", LOGIN, auth=AUTH).headers["set-cookie"].partition(";")[0].partition("=")
     assert AUTH[1] not in value and token not in value

@@ -82,8 +82,9 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
     assert {"a: Restored", "c: Restored"} < names  # which the graph shows
 
 
+@pytest.mark.fault(3)
 def test_a_run_that_is_stopped(server: Server, chain: Path, tmp_path: Path) -> None:
-    """fault 3: Its stage is Cancelled, not Failed with the status of a signal, and the log has no traceback."""
+    """Its stage is Cancelled, not Failed with the status of a signal, and the log has no traceback."""
     set_param(chain, "a", until=str(tmp_path / "never"))
     log = tmp_path / "log"
     with log.open("w") as file:
@@ -119,8 +120,9 @@ def test_a_bad_parameter(server: Server, chain: Path) -> None:
     assert (run.state_name, run.state and run.state.message) == ("Failed", "params.yaml has unknown keys: valeu")
 
 
+@pytest.mark.fault(39)
 def test_a_webhook_hears_of_retrainings(server: Server) -> None:
-    """fault 39: each end of a retraining is an event, and the server calls the address that deploying has named."""
+    """Each end of a retraining is an event, and the server calls the address that deploying has named."""
     heard: list[dict[str, str]] = []
 
     class Hook(BaseHTTPRequestHandler):

@@ -166,8 +166,9 @@ def copies(articles: list[Article]) -> list[Article]:
     return [replace(article, title=f"{article.title} again") for article in articles]
 
 
+@pytest.mark.fault(39)
 def test_the_story(workspace: Path, newsroom: Newsroom, tmp_path: Path) -> None:
-    """fault 39: two editions are promoted, the bad one is refused before any training, and a rollback leads back."""
+    """Two editions are promoted, the bad one is refused before any training, and a rollback leads back."""
     texts, channel = stories(), Channel("words")
 
     def retrain(day: int) -> Verdict:

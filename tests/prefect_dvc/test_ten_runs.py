@@ -84,8 +84,9 @@ def all_ran(runs: list[FlowRun]) -> bool:
     return len(runs) == 10 and told == {"Cached: prepare; Ran: train, evaluate"}
 
 
+@pytest.mark.fault(38)
 def test_ten_runs_at_once(workspace: Path, tmp_path: Path) -> None:
-    """fault 38: on SQLite, half of them from the page and half from terminals; six of ten were lost."""
+    """On SQLite, half of them from the page and half from terminals; six of ten were lost."""
     server = Server(tmp_path)
     server.environment |= RETRIES
     with at_work(server, workspace):
@@ -109,8 +110,9 @@ def test_ten_runs_at_once(workspace: Path, tmp_path: Path) -> None:
         assert most_at_once([run for run in found if (run.deployment_id is None) is kind]) <= SQLITE_RUNS
 
 
+@pytest.mark.fault(38)
 def test_runs_on_postgresql(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 38: ten, on the database that `make ui DATABASE=postgresql` starts."""
+    """Ten, on the database that `make ui DATABASE=postgresql` starts."""
     try:
         program("postgres")
     except DatabaseError as error:

@@ -11,8 +11,8 @@ from scipy.stats import spearmanr
 from reproductions.paper1 import ablation
 from reproductions.paper1.claims import BOTH, KLD, NEITHER
 from reproductions.paper1.gains import Cosines, between, read_gains
-from reproductions.paper1.kept import ABLATION, keep, read_kept
 from reproductions.paper1.published import TABLE_1
+from reproductions.paper1.saved_runs import ABLATION, keep, read_saved
 from reproductions.paper1.section import PaperStudentRun, ablation_table, shown
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result, write_results
@@ -111,7 +111,7 @@ def test_a_kept_run_is_judged_and_shown(tmp_path: Path, seen: Cosines) -> None:
         repulsion={},
         benchmark="",
     )
-    assert read_kept(tmp_path) == []
+    assert read_saved(tmp_path) == []
     rows = [
         Result("paper student", "stsb", "test", "mean", metric, 0.5, SIZE) for metric in ("pearson", "spearman", "mae")
     ]
@@ -121,7 +121,7 @@ def test_a_kept_run_is_judged_and_shown(tmp_path: Path, seen: Cosines) -> None:
     write_results(tmp_path / f"{ABLATION}.csv", ablation.rows(found(), PAIRS, {"tf-idf": 2.0, "dpcs": 1.0}))
     gains = list(ablation.gains(found(), PAIRS))
     write_json(tmp_path / f"{ABLATION}.json", [vars(each) for each in gains])
-    (kept,) = read_kept(tmp_path)
+    (kept,) = read_saved(tmp_path)
     assert (kept.name, kept.comment, kept.rows) == ("small", "made by hand", rows)
     assert kept.gains == list(seen.gains()) and kept.ablation == gains
     about = shown(kept)
@@ -130,7 +130,7 @@ def test_a_kept_run_is_judged_and_shown(tmp_path: Path, seen: Cosines) -> None:
     assert verdicts["DPCS is cheaper than TF-IDF weights"] == "reproduced"
     assert verdicts["Training improves fast at first and then stays"] == "reproduced"
     keep(tmp_path, "small-other", "made by hand", rows, run, examples, [])
-    assert [each.name for each in read_kept(tmp_path)] == ["small", "small-other"]
+    assert [each.name for each in read_saved(tmp_path)] == ["small", "small-other"]
     titles = [heat_map.title for pair in about["heat_maps"] for heat_map in pair]
     assert titles[:2] == ["Figure 2: before refinement", "Figure 2: after refinement"] and len(titles) == 4
 

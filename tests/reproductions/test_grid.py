@@ -79,8 +79,9 @@ def test_one_seed_or_none_has_no_soup() -> None:
     assert run(PLACE, lambda: experiment, [1]).best is None
 
 
+@pytest.mark.fault(24)
 def test_what_is_absent_is_said() -> None:
-    """fault 24: by the builder, or because weights are missing."""
+    """By the builder, or because weights are missing."""
 
     def absent() -> Known:
         raise AbsentModelError("no such model", "tiny")

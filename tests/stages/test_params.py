@@ -229,15 +229,17 @@ def test_an_encoder_that_no_entry_has(override: str, problem: str, tmp_path: Pat
         ({"name": 1}, "name = 1: Input should be a valid string"),
     ],
 )
+@pytest.mark.fault(13)
 def test_one_wrong_value(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
-    """fault 13: an unknown key with the nearest known one, a wrong type, a value out of range."""
+    """An unknown key with the nearest known one, a wrong type, a value out of range."""
     found = problems(tmp_path, demo_params(**changes))
     assert len(found) == 1
     assert found[0].startswith(problem)
 
 
+@pytest.mark.fault(13)
 def test_a_key_deep_in_a_list(tmp_path: Path) -> None:
-    """fault 13: the nearest known key is in the section of the unknown one."""
+    """The nearest known key is in the section of the unknown one."""
     columns = {"text": "text", "title": None, "url": None, "published": None, "source": None}
     inputs = [{"path": "data/external/news", "format": None, "columns": columns | {"sorce": "site"}}]
     assert problems(tmp_path, demo_params(crawl={"inputs": inputs})) == [
@@ -272,15 +274,17 @@ def test_params_of_an_earlier_version(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.fault(13)
 def test_a_missing_key_and_a_missing_section(tmp_path: Path) -> None:
-    """fault 13: no value has a default, so a missing one is named."""
+    """No value has a default, so a missing one is named."""
     content = demo_params()
     del content["clean"]["language"], content["teacher"]
     assert problems(tmp_path, content) == ["clean.language: missing", "teacher: missing"]
 
 
+@pytest.mark.fault(13)
 def test_all_problems_at_once(tmp_path: Path) -> None:
-    """fault 13: one run lists every problem, not the first alone."""
+    """One run lists every problem, not the first alone."""
     content = demo_params(skipgram={"window": 0, "dimensions": 50}, refine={"seed": "one"})
     del content["evaluate"]["smoothing"]
     found = problems(tmp_path, content)
@@ -293,15 +297,17 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "demo", "- clean\n", "null"])
+@pytest.mark.fault(13)
 def test_no_sections(text: str, tmp_path: Path) -> None:
-    """fault 13: an empty file, and one that is not a mapping."""
+    """An empty file, and one that is not a mapping."""
     with pytest.raises(InputError, match=r"params\.yaml has no sections\. Restore it with `git checkout"):
         load(tmp_path, text)
 
 
 @pytest.mark.parametrize("content", [b"clean: [", b"a: b: c", b"\xff\xfe\x00", b"profile: d\xe9mo", b"a: \x07"])
+@pytest.mark.fault(13)
 def test_no_yaml(content: bytes, tmp_path: Path) -> None:
-    """fault 13: the error about a file that is not YAML, or not UTF-8, has the remedy."""
+    """The error about a file that is not YAML, or not UTF-8, has the remedy."""
     path = tmp_path / "params.yaml"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"(?s)params\.yaml cannot be read: .*Restore it with `git checkout") as caught:
@@ -309,8 +315,9 @@ def test_no_yaml(content: bytes, tmp_path: Path) -> None:
     assert caught.value.__cause__ is not None
 
 
+@pytest.mark.fault(13)
 def test_missing_file(tmp_path: Path) -> None:
-    """fault 13: no file at all."""
+    """No file at all."""
     with pytest.raises(InputError, match=r"params\.yaml cannot be read: .*No such file"):
         load_params(tmp_path / "params.yaml")
 
@@ -335,8 +342,9 @@ def test_the_parameters_are_frozen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "status"), [(yaml.safe_dump(demo_params()), 0), ("clean: {}", 1)])
+@pytest.mark.fault(13)
 def test_check_from_the_command_line(text: str, status: int, tmp_path: Path) -> None:
-    """fault 13: `python -m stages.params` is silent when all is right, else status 1 and no traceback."""
+    """`python -m stages.params` is silent when all is right, else status 1 and no traceback."""
     (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "stages.params"]
     done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)

@@ -84,15 +84,17 @@ def test_counters_of_a_finished_stage(workspace: Path) -> None:
     assert not {"seconds", "peak_memory_mb"} & written.keys()  # what is hashed is the same in every run
 
 
+@pytest.mark.fault(9)
 def test_bad_input_is_one_line(workspace: Path) -> None:
-    """fault 9: a failed stage says why in one line, has status 1, and leaves no counters that look like success."""
+    """A failed stage says why in one line, has status 1, and leaves no counters that look like success."""
     status, stderr = run('counters.keep(); raise InputError("data/x.csv, line 3: score 7 is outside 0-5; mend it.")')
     assert (status, stderr) == (1, "thing: data/x.csv, line 3: score 7 is outside 0-5; mend it.\n")
     assert not counters_file().exists()
 
 
+@pytest.mark.fault(13)
 def test_wrong_parameters_come_before_the_work(workspace: Path) -> None:
-    """fault 13: the body of a stage does not start with a wrong params.yaml."""
+    """The body of a stage does not start with a wrong params.yaml."""
     write_params(refine={"seeed": 1})
     status, stderr = run('Path("started").touch()')
     assert status == 1
@@ -101,8 +103,9 @@ def test_wrong_parameters_come_before_the_work(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("error", ["ValueError", "KeyError", "OSError"])
+@pytest.mark.fault(9)
 def test_other_errors_keep_their_traceback(error: str, workspace: Path) -> None:
-    """fault 9: an error of the program is not dressed up as one of the user's."""
+    """An error of the program is not dressed up as one of the user's."""
     status, stderr = run(f'raise {error}("unforeseen")')
     assert status == 1
     assert "Traceback (most recent call last)" in stderr
@@ -111,8 +114,9 @@ def test_other_errors_keep_their_traceback(error: str, workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.fault(3)
 def test_a_signal_removes_partial_files(number: signal.Signals, workspace: Path) -> None:
-    """fault 3: SIGTERM and SIGINT end a stage with a status other than 0 and leave no partial file."""
+    """SIGTERM and SIGINT end a stage with a status other than 0 and leave no partial file."""
     OUTPUT.mkdir(parents=True)
     (OUTPUT / "earlier").touch()
     process = start(
@@ -131,8 +135,9 @@ def test_a_signal_removes_partial_files(number: signal.Signals, workspace: Path)
     assert left == ["models/thing/earlier", "reports/counters/.thing.lock"]
 
 
+@pytest.mark.fault(4)
 def test_a_second_process_is_refused(workspace: Path) -> None:
-    """fault 4: two processes of one stage would write to one partial path; the second names the first."""
+    """Two processes of one stage would write to one partial path; the second names the first."""
     first = start(f'Path("started").touch(); time.sleep({FOREVER})')
     wait_for(Path("started"), first)
     status, stderr = run('Path("second").touch()')
@@ -146,8 +151,9 @@ def test_a_second_process_is_refused(workspace: Path) -> None:
     assert run("counters.keep()")[0] == 0
 
 
+@pytest.mark.fault(3)
 def test_sigterm_reaps_children(workspace: Path) -> None:
-    """fault 3: a child that a stage waits for ends with it."""
+    """A child that a stage waits for ends with it."""
     process = start(
         f"""
         with subprocess.Popen([sys.executable, "-c", "import time; time.sleep({FOREVER})"]) as child:
@@ -216,8 +222,9 @@ def test_the_same_bits_wherever_an_array_begins() -> None:
         ("mine/config.json", ""),
     ],
 )
+@pytest.mark.fault(15)
 def test_what_a_stage_wrote_can_be_rebuilt(workspace: Path, path: str, remedy: str) -> None:
-    """fault 15: the library says what is wrong; the frame adds the command if a stage writes the file."""
+    """The library says what is wrong; the frame adds the command if a stage writes the file."""
     status, stderr = run(f"from sentence_distillery.io.artifacts import read_json\nread_json(Path('{path}'), dict)")
     assert status == 1
     assert stderr == f"thing: {path} cannot be read: it does not exist. Restore or rebuild it.{remedy}\n"

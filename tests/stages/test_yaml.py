@@ -52,8 +52,9 @@ def by_stages(directory: Path) -> Callable[[str], Any]:
 
 
 @pytest.mark.parametrize("value", SAME)
+@pytest.mark.fault(44)
 def test_one_value_or_one_refusal(value: str, tmp_path: Path) -> None:
-    """fault 44: DVC, the stages and the flows read the same value, of the same type, or all refuse it."""
+    """DVC, the stages and the flows read the same value, of the same type, or all refuse it."""
     text = f"a: {value}\n"
     expected = by_dvc(text)
     for read in (by_flows, by_stages(tmp_path)):
@@ -62,8 +63,9 @@ def test_one_value_or_one_refusal(value: str, tmp_path: Path) -> None:
         assert repr(found) == repr(expected)
 
 
+@pytest.mark.fault(44)
 def test_merged_keys(tmp_path: Path) -> None:
-    """fault 44: `<<` takes over the entries of another mapping."""
+    """`<<` takes over the entries of another mapping."""
     text = "base: &base {a: 1, b: 2}\nc:\n  <<: *base\n  b: 3\n"
     assert by_dvc(text)["c"] == by_flows(text)["c"] == by_stages(tmp_path)(text)["c"] == {"a": 1, "b": 3}
 
@@ -79,15 +81,17 @@ def test_merged_keys(tmp_path: Path) -> None:
         pytest.param("a: 0b\n_: 0x\nb: !!int 0x\n", id="an integer without digits"),
     ],
 )
+@pytest.mark.fault(44)
 def test_bombs_are_refused(text: str, tmp_path: Path) -> None:
-    """fault 44: by the stages and the flows, before anything runs, without a traceback and without their memory."""
+    """By the stages and the flows, before anything runs, without a traceback and without their memory."""
     assert by_flows(text) == REFUSED
     assert by_stages(tmp_path)(text) == REFUSED
 
 
 @pytest.mark.parametrize("day", ["2026-01-05", "2026-1-5 10:00:00", "2026-11-21T10:00:00Z"])
+@pytest.mark.fault(44)
 def test_a_day_without_quotes(day: str, tmp_path: Path) -> None:
-    """fault 44: DVC makes a date of it and then refuses it; the check of params.yaml says what to do, at once."""
+    """DVC makes a date of it and then refuses it; the check of params.yaml says what to do, at once."""
     assert isinstance(by_dvc(f"a: {day}")["a"], date)
     path = tmp_path / "params.yaml"
     write_params(path)

@@ -72,11 +72,11 @@ def bounded(gain: Result, digits: int = 2) -> str:
     return strong(f"{figure(points(gain), digits)} [{low}, {high}]", gain.low > 0 or gain.high < 0)
 
 
-def one(value: float | None, spread: float | None = None) -> str:
+def one(value: float | None, spread: float | None = None, digits: int = 1) -> str:
     """Show a figure that may be missing, and its spread if it has one."""
     if value is None:
         return NONE
-    return f"{value:.1f}" if spread is None else f"{value:.1f} ± {spread:.1f}"
+    return f"{value:.{digits}f}" if spread is None else f"{value:.{digits}f} ± {spread:.{digits}f}"
 
 
 def two(first: float | None, second: float | None) -> str:

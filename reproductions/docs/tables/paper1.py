@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from docsite.kept import only, source
 from reproductions.docs.tables.cells import figure, grid, points, slashed, with_spread
+from reproductions.docs.tables.rows import only, source
 from reproductions.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
 from reproductions.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
 from reproductions.paper1.published import PAPER_1, PAPER_1_SENTIMENT, our_name

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from docsite.kept import matching, only, results, source, table
+from docsite.saved import table
 from reproductions.docs.tables.cells import NONE, cells_of, grid, shown
+from reproductions.docs.tables.rows import matching, only, results, source
 from reproductions.paper2.cell import HEADS
 from sentence_distillery.evaluation.results import Result
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
-from docsite.kept import matching, only, results, single, source
 from reproductions.docs.tables.cells import NONE, bounded, figure, grid, points, slashed
+from reproductions.docs.tables.rows import matching, only, results, single, source
 from reproductions.paper3.gains import AFTER, BEFORE, DIRECT, TRAINED, UNTRAINED, order_of
 from sentence_distillery.evaluation.results import Result
 
@@ -18,7 +18,7 @@ TRAINED_WITH_IT = "fine-tuned with it"
 
 
 @dataclass(frozen=True)
-class Encoder:
+class ShownEncoder:
     """An encoder with its component: its name in the runs, whether it was trained with it, and how they are added."""
 
     name: str
@@ -69,7 +69,7 @@ class Line:
 
     title: str
     place: str
-    encoder: Encoder
+    encoder: ShownEncoder
     dataset: str
     at_zero: bool = True
 
@@ -84,7 +84,7 @@ class Line:
         ]
 
 
-def _lines(title: str, encoder: Encoder, place: str = "{}", on_stsb: str = "") -> list[Line]:
+def _lines(title: str, encoder: ShownEncoder, place: str = "{}", on_stsb: str = "") -> list[Line]:
     """Return the lines of an encoder on both sets; only the first has its title."""
     titles = {"sick": title, "stsb": on_stsb}
     return [Line(titles[dataset], place.format(name), encoder, dataset) for dataset, name in SETS.items()]
@@ -92,7 +92,7 @@ def _lines(title: str, encoder: Encoder, place: str = "{}", on_stsb: str = "") -
 
 def focus_gains() -> list[str]:
     """W_cf = 0.2 against 0 for each encoder, pooled vectors added."""
-    l3, l6, mpnet = (Encoder(name, trained=True) for name in ("minilm-l3", "minilm-l6", "mpnet"))
+    l3, l6, mpnet = (ShownEncoder(name, trained=True) for name in ("minilm-l3", "minilm-l6", "mpnet"))
     lines = [
         *_lines(l3.title, l3, "{}, decontaminated"),
         *_untrained("minilm-l3"),
@@ -104,17 +104,17 @@ def focus_gains() -> list[str]:
         *_untrained("student"),
         *_lines(
             "mean of GloVe vectors (the paper's: 69.43 / 53.76)",
-            Encoder("glove"),
+            ShownEncoder("glove"),
             on_stsb="(the paper's: 61.23 / 58.02)",
         ),
-        *_lines("the same, content words only", Encoder("glove-content")),
-        *_lines("Universal Sentence Encoder, multilingual v3", Encoder("USE multilingual v3")),
+        *_lines("the same, content words only", ShownEncoder("glove-content")),
+        *_lines("Universal Sentence ShownEncoder, multilingual v3", ShownEncoder("USE multilingual v3")),
     ]
     return _gains("W_cf = 0.2", lines)
 
 
 def _untrained(name: str, order: str = AFTER) -> list[Line]:
-    encoder = Encoder(name, order=order)
+    encoder = ShownEncoder(name, order=order)
     return _lines(encoder.title, encoder)
 
 
@@ -128,7 +128,7 @@ def focus_before_pooling() -> list[str]:
     return _gains("W_cf = 0.2, before pooling", [*_untrained("minilm-l3", BEFORE), *_untrained("minilm-l6", BEFORE)])
 
 
-TRAINED_BEFORE: dict[tuple[str, str], tuple[float | str, ...]] = {  # the kept cells that are not in the grid
+TRAINED_BEFORE: dict[tuple[str, str], tuple[float | str, ...]] = {  # the saved cells that are not in the grid
     ("minilm-l3", "sick"): (0.0, "tags"),
     ("minilm-l6", "sick"): (0.0, 0.2),
     ("minilm-l6", "stsb"): (0.0, 0.2),
@@ -139,7 +139,7 @@ def focus_trained_before_pooling() -> list[str]:
     """Encoders that were trained with the component in the paper's order."""
     rows = []
     for (name, dataset), weights in TRAINED_BEFORE.items():
-        encoder = Encoder(name, trained=True, order=BEFORE)
+        encoder = ShownEncoder(name, trained=True, order=BEFORE)
         for weight in weights:
             first = weight == weights[0]
             place = f"{NAMES[name]}, {SETS[dataset]}" if first else ""
@@ -179,25 +179,25 @@ WEIGHTS = (*(tenth / 10 for tenth in range(10)), *map(float, range(1, 11)))
 
 def focus_grid(dataset: str) -> list[str]:
     """Every weight for L3, trained and not, and for the static student."""
-    encoders = [Encoder("minilm-l3", trained=True), Encoder("minilm-l3"), Encoder("student")]
+    encoders = [ShownEncoder("minilm-l3", trained=True), ShownEncoder("minilm-l3"), ShownEncoder("student")]
     titles = [encoders[0].title, "not fine-tuned", encoders[2].title]
     head = ["W_cf", *(cell for title in titles for cell in (title, "gain"))]
     rows = [[f"{weight:g}", *_pairs(encoders, dataset, weight)] for weight in WEIGHTS]
     return [*grid(head, rows, words=0), "", source(FOCUS)]
 
 
-def _pairs(encoders: list[Encoder], dataset: str, weight: float) -> Iterator[str]:
+def _pairs(encoders: list[ShownEncoder], dataset: str, weight: float) -> Iterator[str]:
     for encoder in encoders:
         yield _with_entailment(encoder, dataset, weight)
         yield from _gain(encoder, dataset, weight)
 
 
-def _gain(encoder: Encoder, dataset: str, weight: float) -> list[str]:
+def _gain(encoder: ShownEncoder, dataset: str, weight: float) -> list[str]:
     """Return the cell of the gain over 0, which 0 itself has not."""
     return [encoder.gain(dataset, weight) if weight else ""]
 
 
-def _with_entailment(encoder: Encoder, dataset: str, weight: float) -> str:
+def _with_entailment(encoder: ShownEncoder, dataset: str, weight: float) -> str:
     """Show Pearson and Spearman, and on SICK the accuracy of its entailment."""
     scores = encoder.scores(dataset, weight)
     return f"{scores}, {figure(points(encoder.row(dataset, weight, 'accuracy')))}" if dataset == "sick" else scores
@@ -205,7 +205,7 @@ def _with_entailment(encoder: Encoder, dataset: str, weight: float) -> str:
 
 def focus_grid_before_pooling() -> list[str]:
     """Every weight for L3 in the paper's order, trained and not."""
-    trained, untrained = Encoder("minilm-l3", trained=True, order=BEFORE), Encoder("minilm-l3", order=BEFORE)
+    trained, untrained = ShownEncoder("minilm-l3", trained=True, order=BEFORE), ShownEncoder("minilm-l3", order=BEFORE)
     titles = [f"{SETS['sick']} and SICK-E", SETS["stsb"]]
     head = [
         "W_cf",
@@ -220,15 +220,15 @@ def focus_grid_before_pooling() -> list[str]:
 
 def focus_key_weights() -> list[str]:
     """The weights that matter for L6, not fine-tuned."""
-    return _key_weights(Encoder("minilm-l6"), "not fine-tuned", (0.0, 0.1, 0.2, 0.3, 0.5, 1.0))
+    return _key_weights(ShownEncoder("minilm-l6"), "not fine-tuned", (0.0, 0.1, 0.2, 0.3, 0.5, 1.0))
 
 
 def focus_key_weights_trained() -> list[str]:
     """The same, fine-tuned with it: seed 1, whose cells at 0 and 0.2 no run keeps."""
-    return _key_weights(Encoder("minilm-l6", trained=True), TRAINED_WITH_IT, (0.1, 0.3, 0.5, 1.0))
+    return _key_weights(ShownEncoder("minilm-l6", trained=True), TRAINED_WITH_IT, (0.1, 0.3, 0.5, 1.0))
 
 
-def _key_weights(encoder: Encoder, how: str, weights: tuple[float, ...]) -> list[str]:
+def _key_weights(encoder: ShownEncoder, how: str, weights: tuple[float, ...]) -> list[str]:
     head = ["W_cf", f"SICK-R and SICK-E, {how}", "gain", f"STS-B, {how}", "gain"]
     rows = [
         [f"{weight:g}", *(cell for dataset in SETS for cell in _pairs([encoder], dataset, weight))]

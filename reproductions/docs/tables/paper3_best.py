@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from docsite.kept import matching, results, single, source
 from reproductions.docs.tables.cells import NONE, figure, grid, points, shown, slashed
 from reproductions.docs.tables.paper3 import CORRELATIONS, FOCUS, is_usual
+from reproductions.docs.tables.rows import matching, results, single, source
 from reproductions.paper3.gains import AFTER, UNTRAINED
 from reproductions.paper3.section import COLUMNS, PRINTED
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result

@@ -1,9 +1,9 @@
-"""The one shape of most tables: a row for each setting of a kept run, a column for each set."""
+"""The one shape of most tables: a row for each setting of a saved run, a column for each set."""
 
 from collections.abc import Collection, Sequence
 
-from docsite.kept import results, source
 from reproductions.docs.tables.cells import cells_of, grid
+from reproductions.docs.tables.rows import results, source
 from sentence_distillery.evaluation.results import Result
 
 Place = tuple[str, str, str]  # dataset, split, protocol
@@ -50,7 +50,7 @@ TITLES: dict[Place, str] = {
 def settings(
     name: str, title: str, digits: int = 2, compared: bool = True, protocols: Collection[str] = ()
 ) -> list[str]:
-    """Return the table of a kept run, or of some of its protocols.
+    """Return the table of a saved run, or of some of its protocols.
 
     It has a row for each system and a column for each set, the best figures in bold if they are compared.
     """

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from docsite.kept import matching, only, source
 from reproductions.docs.tables.cells import cells_of, grid
 from reproductions.docs.tables.paper2 import EARLIER, MRPC
+from reproductions.docs.tables.rows import matching, only
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 
 PAPERS, MODERN, INTERMEDIATE = "paper's", "modern", "modern, intermediate"
@@ -96,7 +96,8 @@ def strategies(encoder: str, pooling: str, title: str, lines: tuple[Line, ...]) 
     ]
     head = [f"{title}: strategy", "settings", "accuracy", "F1", "STS-B", "minutes of a core"]
     rows = ([line.title, line.settings, *row] for line, *row in zip(lines, *columns, strict=True))
-    return [*grid(head, rows, words=2), "", f"{source(MRPC)} {source(EARLIER)}"]
+    about = "From `mrpc.csv` in `reports/runs/paraphrase` and, to one digit, in `reports/runs/earlier`."
+    return [*grid(head, rows, words=2), "", about]
 
 
 def _kept(cell: dict[str, object], metric: str) -> Result:

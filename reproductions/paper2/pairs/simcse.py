@@ -38,7 +38,7 @@ from sentence_distillery.io.artifacts import InputError, read_table, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.pooling import weighted_mean
-from sentence_distillery.teachers.transformer import NO_WEIGHTS, AbsentModelError, Encoder, load_encoder
+from sentence_distillery.teachers.transformer import NO_WEIGHTS, AbsentModelError, TransformerEncoder, load_encoder
 from sentence_distillery.training.batches import Batches
 from sentence_distillery.training.schedules import linear
 from sentence_distillery.training.trainer import Curve, Hooks, Saving, Trainer
@@ -87,7 +87,7 @@ def entailments(
     return examples
 
 
-def embed(encoder: Encoder, texts: list[str]) -> Tensor:
+def embed(encoder: TransformerEncoder, texts: list[str]) -> Tensor:
     """Compute (texts, dimension) means of the token outputs, with dropout if the model is training."""
     padded = encoder.tokenizer(
         texts, padding=True, truncation=True, max_length=encoder.maximum_length, return_tensors="pt"
@@ -124,7 +124,7 @@ class Rounds:
         return iter(self.planned[epoch * ROUND : (epoch + 1) * ROUND])
 
 
-def train(encoder: Encoder, examples: list[Example], params: Simcse, checkpoint: Path) -> Curve:
+def train(encoder: TransformerEncoder, examples: list[Example], params: Simcse, checkpoint: Path) -> Curve:
     """Tune an encoder in place.
 
     Args:
@@ -161,7 +161,7 @@ def train(encoder: Encoder, examples: list[Example], params: Simcse, checkpoint:
     return curve
 
 
-def loss(encoder: Encoder, batch: list[Example], temperature: float) -> Tensor:
+def loss(encoder: TransformerEncoder, batch: list[Example], temperature: float) -> Tensor:
     """Return the loss of a batch."""
     sides = [[example.anchor for example in batch], [example.positive for example in batch]]
     negatives = [example.negative for example in batch if example.negative is not None]
@@ -201,7 +201,7 @@ def read_examples(params: Simcse, sources: Sources, counters: Counters) -> list[
 
 def tuned(
     params: Simcse, sources: Sources, checkpoint: Path, counters: Counters
-) -> tuple[Encoder, Curve] | Unavailable:
+) -> tuple[TransformerEncoder, Curve] | Unavailable:
     """Tune an encoder by contrastive learning.
 
     Args:

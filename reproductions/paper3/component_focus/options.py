@@ -7,7 +7,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from reproductions.paper2.pairs.options import ScoredTraining
 from sentence_distillery.io.options import Count, Positive, Section, Seed
 
-Order = Literal["before_pooling", "after_pooling"]  # when a sentence and its component are added
+PoolingOrder = Literal["before_pooling", "after_pooling"]  # when a sentence and its component are added
 
 
 class ComponentFocus(Section):
@@ -52,7 +52,7 @@ class ComponentTraining(ScoredTraining):
 
     seeds: list[Seed] = Field(min_length=1, title="seeds of the training of every cell")
     pooling: Literal["mean", "max", "cls"]
-    order: Order = Field(
+    order: PoolingOrder = Field(
         title="before_pooling adds token outputs, as in section 3.2.1 of paper 3; after_pooling adds pooled vectors"
     )
     prepositional_objects: bool = Field(

@@ -23,7 +23,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reproductions.paper3.component_focus.options import Order
+from reproductions.paper3.component_focus.options import PoolingOrder
 from reproductions.paper3.syntax.components import Role
 
 Learning = Literal["one", "roles", "tags", "gate"]
@@ -44,7 +44,7 @@ def weight_of(text: str) -> Weight:
 class Weights(nn.Module):
     """The weights of the parts in `names`."""
 
-    def __init__(self, weight: Weight, dimension: int, order: Order = "before_pooling") -> None:
+    def __init__(self, weight: Weight, dimension: int, order: PoolingOrder = "before_pooling") -> None:
         super().__init__()
         self.weight = weight
         self.order = order

@@ -1,7 +1,7 @@
 """Parse every sentence of some benchmark sets, shard by shard.
 
-A `Shelf` keeps the trees between runs: one file for each 2,000 texts, named by the hash of the models and the texts. An
-interrupted run resumes after its last shard, and no set is parsed twice.
+A `TreeCache` keeps the trees between runs: one file for each 2,000 texts, named by the hash of the models and the
+texts. An interrupted run resumes after its last shard, and no set is parsed twice.
 """
 
 import hashlib
@@ -45,8 +45,8 @@ def shards_of(names: list[str], benchmarks: BenchmarkData) -> Iterator[list[str]
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """The shards that are kept in a directory between runs."""
+class TreeCache:
+    """The parsed shards, which a directory stores between runs."""
 
     directory: Path
     models: str  # their fingerprint
@@ -78,12 +78,12 @@ class Shelf:
         return read_table(self.path(texts), UNPARSED)
 
 
-def parse_missing(shelf: Shelf, shards: list[list[str]], models: Path, where: Shards) -> tuple[int, float]:
-    """Parse shards and put them on the shelf.
+def parse_missing(cache: TreeCache, shards: list[list[str]], models: Path, where: Shards) -> tuple[int, float]:
+    """Parse shards and store the results.
 
     Args:
-        shelf: the shelf for the results.
-        shards: texts that the shelf does not have yet.
+        cache: gets the results.
+        shards: texts that the cache does not have yet.
         models: the directory of the parser's models.
         where: the processes, or the Dask cluster, that work on them.
 
@@ -92,23 +92,23 @@ def parse_missing(shelf: Shelf, shards: list[list[str]], models: Path, where: Sh
     """
     most = processes_here(where) if device().type == "cpu" else 1  # processes would share one GPU
     processes = max(1, min(most, len(shards)))  # a single shard does not need a separate process
-    parser = ShardParser(str(models), shelf.maximum_words, max(1, cores() // processes))
+    parser = ShardParser(str(models), cache.maximum_words, max(1, cores() // processes))
     texts, seconds = 0, 0.0
     with map_shards(parser, shards, where.model_copy(update={"processes": processes})) as parsed:
         for shard, (results, took) in zip(shards, track(parsed, len(shards), "shards"), strict=True):
-            shelf.put(shard, results)
+            cache.put(shard, results)
             texts, seconds = texts + len(shard), seconds + took
     return texts, texts / (seconds / processes) if seconds else 0.0
 
 
-def write_trees(shelf: Shelf, shards: list[list[str]], directory: Path, counters: Counters) -> None:
+def write_trees(cache: TreeCache, shards: list[list[str]], directory: Path, counters: Counters) -> None:
     """Write the trees of all shards, part by part, and dropped.parquet with each text without a tree and the reason.
 
-    Without any shard there is one part without rows. Raises InputError if the shelf lacks a shard.
+    Without any shard there is one part without rows. Raises InputError if the cache lacks a shard.
     """
     with atomic_directory(directory) as target:
         lost = [DROPPED.empty_table()]
-        for number, table in enumerate(map(shelf.get, shards) if shards else [UNPARSED.empty_table()]):
+        for number, table in enumerate(map(cache.get, shards) if shards else [UNPARSED.empty_table()]):
             parsed = table["reason"].is_null()
             write_table(target / f"part-{number:05}.parquet", table.filter(parsed).select(SCHEMA.names))
             lost.append(table.filter(pc.invert(parsed)).select(DROPPED.names))

@@ -65,8 +65,9 @@ def agreement(directory: Path) -> float:
     return float(spearmanr((left * right).sum(axis=1), pairs.scores).statistic)
 
 
+@pytest.mark.fault(27)
 def test_each_teacher_agrees_better() -> None:
-    """fault 27: and two runs write the same bytes."""
+    """And two runs write the same bytes."""
     teacher_stage.main()
     assert reason() is None
     for number, name in enumerate(("one", "other")):
@@ -92,8 +93,9 @@ def test_the_corpus_has_their_labels_side_by_side() -> None:
     assert [teacher.maximum_length for teacher in teachers] == [32, 32]
 
 
+@pytest.mark.fault(18)
 def test_pairs_that_are_scored_on_are_left_out() -> None:
-    """fault 18: a dev pair among the training pairs is counted and not learnt."""
+    """A dev pair among the training pairs is counted and not learnt."""
     teacher_stage.main()
     clean = files(FINE_TUNED_TEACHER)
     path = BENCHMARKS / "stsb.parquet"

@@ -90,8 +90,9 @@ def test_weights_and_map_fold_into_the_student(deep: bool) -> None:
     np.testing.assert_allclose(same.embed(tokens), encoder.embed(tokens), atol=1e-6)
 
 
+@pytest.mark.fault(27)
 def test_the_tuned_student_agrees_better() -> None:
-    """fault 27: and two runs write the same bytes."""
+    """And two runs write the same bytes."""
     stage.main()
     assert reason() is None
     before, after = agreement(StaticEncoder.load(STUDENT)), agreement(StaticEncoder.load(FINE_TUNED_STUDENT))
@@ -114,8 +115,9 @@ def test_it_is_deep_where_the_run_has_a_deep_student() -> None:
     assert not list((MODEL_CHECKPOINTS / "fine_tuned_student").iterdir())
 
 
+@pytest.mark.fault(18)
 def test_pairs_that_are_scored_on_are_left_out() -> None:
-    """fault 18: a dev pair among the training pairs, its sides swapped, is found, counted and not learnt."""
+    """A dev pair among the training pairs, its sides swapped, is found, counted and not learnt."""
     stage.main()
     clean = files(FINE_TUNED_STUDENT)
     path = BENCHMARKS / "stsb.parquet"
@@ -137,8 +139,9 @@ def test_why_there_is_none() -> None:
     assert [file.name for file in FINE_TUNED_STUDENT.iterdir()] == [VARIANT]
 
 
+@pytest.mark.fault(23)
 def test_a_rate_that_is_too_high() -> None:
-    """fault 23: the error says which parameter to lower."""
+    """The error says which parameter to lower."""
     scores = np.array([1, 2, 5], np.float32)
     pairs = RatedPairs(TokenIds.from_lists([[1], [2], [3]]), TokenIds.from_lists([[2], [3], [3]]), scores)
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *"abc"]), table(4, 3))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
@@ -66,8 +67,9 @@ def test_the_layer_starts_as_it_should() -> None:
     assert not narrow.any()
 
 
+@pytest.mark.fault(27)
 def test_it_learns_more_than_the_sum(workspace: Path) -> None:
-    """fault 27: and two runs write the same bytes, which sentence-transformers loads with equal vectors."""
+    """And two runs write the same bytes, which sentence-transformers loads with equal vectors."""
     student_params("static", epochs=1)
     student.main()
     params()

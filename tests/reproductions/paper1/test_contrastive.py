@@ -123,8 +123,9 @@ def test_sentences_of_one_article_are_not_pushed_apart() -> None:
     assert len(left) == len(right) == 3
 
 
+@pytest.mark.fault(19)
 def test_a_side_that_lost_all_its_words_takes_no_part() -> None:
-    """fault 19: with six words in ten left out many sides are empty; the remaining pairs have words on both sides."""
+    """With six words in ten left out many sides are empty; the remaining pairs have words on both sides."""
     found = list(
         contrastive.Batches(
             corpus(), contrastive.related_pairs(corpus(), 2), settings(word_dropout=0.6), np.random.default_rng(3)
@@ -193,24 +194,27 @@ def test_displacement_is_that_of_the_vectors() -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+@pytest.mark.fault(27)
 def test_the_same_bytes_twice(optimizer: str) -> None:
-    """fault 27: one seed gives the same bytes, another seed others."""
+    """One seed gives the same bytes, another seed others."""
     first, second, other = word_vectors(), word_vectors(), word_vectors()
     assert course(first, optimizer=optimizer) == course(second, optimizer=optimizer)
     course(other, optimizer=optimizer, seed=2)
     assert first.numpy().tobytes() == second.numpy().tobytes() != other.numpy().tobytes()
 
 
+@pytest.mark.fault(23)
 def test_loss_that_is_not_finite() -> None:
-    """fault 23: training stops with the iteration and the batch."""
+    """Training stops with the iteration and the batch."""
     vectors = word_vectors()
     vectors[4, 0] = math.nan
     with pytest.raises(DivergedError, match=r"The loss is nan at epoch 1, step \d"):
         course(vectors, word_dropout=0.0)
 
 
+@pytest.mark.fault(19)
 def test_nothing_unrelated_moves_nothing() -> None:
-    """fault 19: batches of one article have no unrelated sentences and give no NaN."""
+    """Batches of one article have no unrelated sentences and give no NaN."""
     vectors = word_vectors()
     whole = contrastive.Corpus(TokenIds.from_lists(SENTENCES[:3]), np.array(DOCUMENTS[:3]))
     (step,) = contrastive.refine(vectors, whole, contrastive.related_pairs(whole, 1), settings(epochs=1))

@@ -72,8 +72,9 @@ def test_a_word_too_short_for_an_n_gram_has_no_vector() -> None:
     assert model.extended(["x", "xy"]).words == ["storm", "xy"]
 
 
+@pytest.mark.fault(27)
 def test_the_same_bytes_in_different_processes(small: Path) -> None:
-    """fault 27: one seed and one worker give the same bytes, whatever the process's hash seed."""
+    """One seed and one worker give the same bytes, whatever the process's hash seed."""
     assert run_in_a_process(hash_seed=1) == run_in_a_process(hash_seed=2)
 
 
@@ -84,15 +85,17 @@ def test_no_word_is_frequent_enough(small: Path) -> None:
     assert not FASTTEXT.exists()
 
 
+@pytest.mark.fault(13)
 def test_lengths_that_exclude_each_other(small: Path) -> None:
-    """fault 13: no n-gram is as long as 5 and as short as 4."""
+    """No n-gram is as long as 5 and as short as 4."""
     write_params(fasttext={"minimum_n": 5, "maximum_n": 4})
     with pytest.raises(SystemExit, match=r"fasttext: minimum_n = 5 is above maximum_n = 4"):
         fasttext_stage.main()
 
 
+@pytest.mark.fault(15)
 def test_damaged_n_grams(small: Path) -> None:
-    """fault 15: a model without its n-grams, or with other ones, is refused by name."""
+    """A model without its n-grams, or with other ones, is refused by name."""
     fasttext_stage.main()
     with pytest.raises(InputError, match=r"ngrams\.safetensors: tensor 'ngrams' has shape"):
         config = json.loads((FASTTEXT / "config.json").read_text())

@@ -24,8 +24,9 @@ def test_the_vectors_stay_in_their_file() -> None:
     assert isinstance(load_glove().vectors, np.memmap)
 
 
+@pytest.mark.fault(16)
 def test_other_files_than_the_pinned_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 16: a package whose file has another hash is refused by name, with both hashes and the remedy."""
+    """A package whose file has another hash is refused by name, with both hashes and the remedy."""
     monkeypatch.setitem(glove.FILES, "glove_6B_index.parquet", "0" * 64)
     with pytest.raises(InputError, match=r"glove_6B_index\.parquet .*has SHA-256 02fd.*expected 0000.*pip install"):
         load_glove()

@@ -113,16 +113,18 @@ def test_words_outside_the_sentences_stay() -> None:
 
 
 @pytest.mark.parametrize("sentences", [[[], []], [[0], []], [[3]], []])
+@pytest.mark.fault(19)
 def test_no_pair_moves_nothing(sentences: list[list[int]]) -> None:
-    """fault 19: batches of zero vectors or a single sentence have no pair and give no NaN."""
+    """Batches of zero vectors or a single sentence have no pair and give no NaN."""
     vectors = word_vectors()
     (step,) = kld.refine(vectors, cut(2, TokenIds.from_lists(sentences)), learning_rate=0.1, iterations=1)
     assert step == kld.Iteration(iteration=1, mean_kl=0.0, displacement=0.0)
     assert torch.equal(vectors, word_vectors())
 
 
+@pytest.mark.fault(19)
 def test_zero_word_vectors_make_a_zero_sentence() -> None:
-    """fault 19: known words whose vectors are zero make a sentence that is skipped as printed."""
+    """Known words whose vectors are zero make a sentence that is skipped as printed."""
     vectors = word_vectors()
     vectors[2] = 0
     (batch,) = cut(batch_size=6)
@@ -130,8 +132,9 @@ def test_zero_word_vectors_make_a_zero_sentence() -> None:
     assert kld.displacement(torch.zeros(2, 3), torch.ones(2, 3)) == 0.0
 
 
+@pytest.mark.fault(23)
 def test_loss_that_is_not_finite() -> None:
-    """fault 23: training stops with the iteration and the batch."""
+    """Training stops with the iteration and the batch."""
     vectors = word_vectors()
     with pytest.raises(DivergedError, match=r"The loss is nan at epoch 1, step 3\. Lower learning_rate, which is 0"):
         kld.refine(vectors, cut(batch_size=2)[:2] + cut_with_a_nan(vectors), learning_rate=1e-4, iterations=3)

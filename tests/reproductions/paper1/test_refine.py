@@ -66,8 +66,9 @@ def test_files_and_counters(trained: Path) -> None:
 
 
 @pytest.mark.parametrize("objective", ["repulsion", "contrastive"])
+@pytest.mark.fault(27)
 def test_the_same_bytes_twice(trained: Path, objective: str) -> None:
-    """fault 27: one seed makes the same bytes."""
+    """One seed makes the same bytes."""
     write_params(refine=REPULSION | {"objective": objective}, contrastive=CONTRASTIVE)
     refine_stage.main()
     first = written()
@@ -119,8 +120,9 @@ def test_contrastive_reads_articles_not_sentences_alone(trained: Path) -> None:
     assert (REFINED / "vectors.safetensors").read_bytes() != first
 
 
+@pytest.mark.fault(19)
 def test_one_article_has_nothing_unrelated(trained: Path) -> None:
-    """fault 19: a corpus of one article is refused with the remedy."""
+    """A corpus of one article is refused with the remedy."""
     (SENTENCES / "part-00001.parquet").unlink()
     documents = Path(datapath("lee_background.cor")).read_text(encoding="utf-8").splitlines()
     write_corpus(documents[:1])
@@ -130,8 +132,9 @@ def test_one_article_has_nothing_unrelated(trained: Path) -> None:
     assert not REFINED.exists()
 
 
+@pytest.mark.fault(23)
 def test_contrastive_divergence(trained: Path) -> None:
-    """fault 23: a result that is not finite stops the stage with the remedy; earlier output stays."""
+    """A result that is not finite stops the stage with the remedy; earlier output stays."""
     write_contrastive()
     refine_stage.main()
     before = written()
@@ -141,8 +144,9 @@ def test_contrastive_divergence(trained: Path) -> None:
     assert written() == before
 
 
+@pytest.mark.fault(19)
 def test_sentences_of_unknown_words_are_counted(trained: Path) -> None:
-    """fault 19: a sentence without a known word is a counted drop, as the printed `continue`."""
+    """A sentence without a known word is a counted drop, as the printed `continue`."""
     write_corpus(["Qwxz vbnm. Zzyx"], part=2)
     write_params(refine=REPULSION | {"iterations": 1, "sentences": 100_000})
     refine_stage.main()
@@ -170,8 +174,9 @@ def test_no_known_sentence(trained: Path) -> None:
         (1e200, "Some refined vectors are not finite in float32"),
     ],
 )
+@pytest.mark.fault(23)
 def test_divergence_keeps_what_was_there(trained: Path, learning_rate: float, reason: str) -> None:
-    """fault 23: a loss or a result that is not finite stops the stage with the remedy; earlier output stays."""
+    """A loss or a result that is not finite stops the stage with the remedy; earlier output stays."""
     refine_stage.main()
     before = (REFINED / "vectors.safetensors").read_bytes()
     write_params(refine=REPULSION | {"learning_rate": learning_rate})

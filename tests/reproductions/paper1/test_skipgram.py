@@ -68,8 +68,9 @@ def test_vectors_are_those_of_gensim(workspace: Path) -> None:
     np.testing.assert_array_equal(model.vectors, reference.wv.vectors)
 
 
+@pytest.mark.fault(27)
 def test_the_same_bytes_in_different_processes(workspace: Path) -> None:
-    """fault 27: one seed and one worker give the same bytes, whatever the process's hash seed."""
+    """One seed and one worker give the same bytes, whatever the process's hash seed."""
     assert run_in_a_process(hash_seed=1) == run_in_a_process(hash_seed=2)
 
 
@@ -80,16 +81,18 @@ def test_no_word_is_frequent_enough(workspace: Path) -> None:
     assert not SKIPGRAM.exists()
 
 
+@pytest.mark.fault(15)
 def test_damaged_part(workspace: Path) -> None:
-    """fault 15: a truncated part of the corpus is a clean error that names it."""
+    """A truncated part of the corpus is a clean error that names it."""
     part = SENTENCES / "part-00001.parquet"
     part.write_bytes(part.read_bytes()[:-100])
     with pytest.raises(SystemExit, match=r"part-00001\.parquet cannot be read"):
         skipgram_stage.main()
 
 
+@pytest.mark.fault(15)
 def test_part_damaged_while_training(workspace: Path) -> None:
-    """fault 15: an error in gensim's reading thread ends the training instead of leaving it waiting."""
+    """An error in gensim's reading thread ends the training instead of leaving it waiting."""
     params = load_params().skipgram
     counts = skipgram.count_words(read_sentences(SENTENCES, "content"))
     (SENTENCES / "part-00001.parquet").write_bytes(b"PAR1")

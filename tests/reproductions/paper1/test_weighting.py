@@ -73,8 +73,9 @@ def test_unseen_tokens_have_the_largest_weight(weighting: Weighting) -> None:
 
 
 @pytest.mark.parametrize("weighting", Weighting)
+@pytest.mark.fault(19)
 def test_weights_from_an_empty_corpus(weighting: Weighting) -> None:
-    """fault 19: without any text every token is unseen, and counts 1."""
+    """Without any text every token is unseen, and counts 1."""
     assert token_weights(weighting, frequencies(TokenIds.from_lists([]), 3)).tolist() == [1, 1, 1]
 
 
@@ -183,8 +184,9 @@ def test_apply_is_a_projection(weighting: Weighting) -> None:
     [np.zeros((4, 3)), np.ones((4, 3)), np.full((1, 3), 0.1), np.empty((0, 3))],
     ids=["all zero", "all alike", "one sentence", "none"],
 )
+@pytest.mark.fault(19)
 def test_vectors_without_a_principal_direction(weighting: Weighting, vectors: Floats) -> None:
-    """fault 19: vectors that do not differ are refused with the reason, and give no NaN."""
+    """Vectors that do not differ are refused with the reason, and give no NaN."""
     with pytest.raises(
         InputError, match=rf"{re.escape(weighting)} cannot be fitted: {len(vectors)} sentence vectors, none unlike"
     ):
@@ -200,8 +202,9 @@ def test_vectors_that_are_not_finite(weighting: Weighting) -> None:
 
 
 @pytest.mark.parametrize("weighting", FITTED)
+@pytest.mark.fault(19)
 def test_fewer_sentences_than_dimensions(weighting: Weighting) -> None:
-    """fault 19: a zero sentence stays zero, and two sentences are enough for finite vectors."""
+    """A zero sentence stays zero, and two sentences are enough for finite vectors."""
     vectors = np.array([[1, 2, 3, 4], [4, 3, 2, 1], [0, 0, 0, 0]], dtype=np.float32)
     applied = fit_components(weighting, vectors[:2]).apply(vectors)
     assert np.isfinite(applied).all()
@@ -224,16 +227,18 @@ def test_components_that_are_saved_come_back(weighting: Weighting, tmp_path: Pat
 
 @pytest.mark.parametrize("removed", [np.full((1, 3), np.nan), np.ones((2, 3)), np.full((1, 3), np.inf)])
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
+@pytest.mark.fault(22)
 def test_components_that_were_altered(removed: Floats, tmp_path: Path) -> None:
-    """fault 22: rows that are not orthonormal are refused."""
+    """Rows that are not orthonormal are refused."""
     path = tmp_path / "components.safetensors"
     write_tensors(path, {"removed": removed.astype(np.float32)})
     with pytest.raises(InputError, match=r"components.safetensors: the rows of 'removed' are not orthonormal"):
         Components.load(path)
 
 
+@pytest.mark.fault(21)
 def test_pickled_components(tmp_path: Path) -> None:
-    """fault 21: a pickle is refused."""
+    """A pickle is refused."""
     path = tmp_path / "components.safetensors"
     path.write_bytes(pickle.dumps(SQUARE))
     with pytest.raises(InputError, match="Pickled models"):

@@ -28,8 +28,8 @@ def test_a_file(tmp_path: Path) -> None:
     assert found.sentences2 == ["A gale, strong, came.", "Water boils."] and found.labels.tolist() == [1, 0]
 
 
+@pytest.mark.fault(17)
 def test_quotes_in_tab_separated_files_are_characters(tmp_path: Path) -> None:
-    """fault 17."""
     path = tmp_path / "pairs.tsv"
     path.write_text('sentence1\tsentence2\tlabel\n"So\t"So" she said\t1\nA\tB\t0\n')
     assert read_pairs(path).sentences1 == ['"So', "A"]

@@ -17,7 +17,7 @@ from reproductions.encoders.trainable import PairEncoder
 from reproductions.grid import cell as grid
 from reproductions.grid.results import NOT_RUN
 from reproductions.paper2 import cost, rates
-from reproductions.paper2.cell import Cell
+from reproductions.paper2.cell import PairCell
 from reproductions.paper2.pairs.data import load_pair_data
 from reproductions.paper2.pairs.export import ABOUT
 from reproductions.paper2.pairs.intermediate import IntermediateTask
@@ -119,21 +119,22 @@ def result(cell: str, directory: Path = CELLS) -> grid.Cell:
     return grid.read_cell(directory / cell)
 
 
-def scores(cell: grid.Cell, run: grid.Run) -> list[float]:
+def scores(cell: grid.Cell, run: grid.TrainedRun) -> list[float]:
     found: list[float] = cell.of([run.seed]).column("score")[0].tolist()
     return found
 
 
-def best_of(cell: grid.Cell) -> grid.Run:
+def best_of(cell: grid.Cell) -> grid.TrainedRun:
     """The run of the model that a cell leaves: the first of the highest validation accuracy."""
     return max(cell.there, key=lambda run: run.figures["validation"])
 
 
-def accuracies() -> dict[Cell, Result]:
+def accuracies() -> dict[PairCell, Result]:
     """The row of each cell of the matrix that says how accurate it is on test pairs."""
     rows = [row for row in read_results(PARAPHRASE) if (row.metric, row.split, row.table) == ("accuracy", "test", "")]
     return {
-        Cell(row.encoder, row.pooling, row.start, row.strategy, MODEL_SOUP if row.seed else None): row for row in rows
+        PairCell(row.encoder, row.pooling, row.start, row.strategy, MODEL_SOUP if row.seed else None): row
+        for row in rows
     }
 
 
@@ -235,8 +236,9 @@ def intermediate_task(name: str) -> IntermediateTask:
     return IntermediateTask(options, BenchmarkData(paths.BENCHMARKS))
 
 
+@pytest.mark.fault(18)
 def test_an_intermediate_task_learns_scores_first(workspace: Path) -> None:
-    """fault 18: no pair of validation or test is in it; and it makes a difference."""
+    """No pair of validation or test is in it; and it makes a difference."""
     material, counters = load_pair_data(PAIRS), Counters("pairs")
     model = PairModel(encoder(Path("tiny")), None)
     examples = intermediate_task("samples").examples(material, model, counters)
@@ -300,8 +302,9 @@ def test_a_cell_is_a_model_of_sentence_transformers(workspace: Path) -> None:
     assert not np.allclose(theirs, before, atol=1e-3)
 
 
+@pytest.mark.fault(27)
 def test_a_cell_that_was_run_again_is_the_same(workspace: Path) -> None:
-    """fault 27, and nothing is trained a second time: its checkpoint has every epoch."""
+    """And nothing is trained a second time: its checkpoint has every epoch."""
     before = result("tiny-mean-triplet")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PairEncoder, "forward", _refuse_gradients(PairEncoder.forward))
@@ -343,14 +346,14 @@ def test_the_report_has_every_cell_of_the_matrix(workspace: Path) -> None:
     """
     cells = accuracies()
     assert len(cells) == 2 * 3 * 6 + 2 * 2 * 3 + 9
-    mean = cells[Cell("tiny", "mean", "modern", "pair", MODEL_SOUP)]
+    mean = cells[PairCell("tiny", "mean", "modern", "pair", MODEL_SOUP)]
     assert mean.seeds == 1 and mean.spread is None and mean.protocol == "modern-pair, model soup"
-    assert cells[Cell("tiny", "mean", "combined", "siamese")].number is not None
-    joined = cells[Cell("tiny", "mean", "combined", "pair")]
+    assert cells[PairCell("tiny", "mean", "combined", "siamese")].number is not None
+    joined = cells[PairCell("tiny", "mean", "combined", "pair")]
     assert joined.seeds == 2 and joined.spread is not None and joined.protocol == "pair"
-    assert cells[Cell("tiny", "cls", "", "siamese")].value == NOT_RUN
-    assert cells[Cell("absent", "mean", "combined", "pair")].value == Unavailable("weights not available here")
-    siamese = cells[Cell("tiny", "mean", "", "siamese")]
+    assert cells[PairCell("tiny", "cls", "", "siamese")].value == NOT_RUN
+    assert cells[PairCell("absent", "mean", "combined", "pair")].value == Unavailable("weights not available here")
+    siamese = cells[PairCell("tiny", "mean", "", "siamese")]
     assert siamese.low is not None and siamese.high is not None and siamese.number is not None
     assert siamese.low < siamese.number < siamese.high
 
@@ -359,10 +362,10 @@ def test_the_order_of_the_strategies(workspace: Path) -> None:
     """From the best to the worst, each with the next; a difference of 0 is in no draw a difference."""
     orders = report()["orders"]
     known = {cell: row.number for cell, row in accuracies().items() if row.number is not None}
-    ranked = [Cell(**orders[0]["first"]), *(Cell(**order["second"]) for order in orders)]
+    ranked = [PairCell(**orders[0]["first"]), *(PairCell(**order["second"]) for order in orders)]
     assert set(ranked) == set(known) and [known[cell] for cell in ranked] == sorted(known.values(), reverse=True)
     for order in orders:
-        lead = known[Cell(**order["first"])] - known[Cell(**order["second"])]
+        lead = known[PairCell(**order["first"])] - known[PairCell(**order["second"])]
         assert order["difference"] == pytest.approx(lead, abs=2e-4)
         assert 0 <= order["share"] <= 1
 
@@ -413,7 +416,7 @@ def test_cells_of_other_pairs_do_not_count(workspace: Path) -> None:
     path.write_text(kept)
     known.write_text(counted)
     run(pair_results)
-    assert cells[Cell("tiny", "mean", "", "ranking")].value == NOT_RUN
+    assert cells[PairCell("tiny", "mean", "", "ranking")].value == NOT_RUN
 
 
 @pytest.mark.parametrize("model", [STARTS / "tiny-mean-combined", CELLS / "tiny-mean-logistic", PARAPHRASER])

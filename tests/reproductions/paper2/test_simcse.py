@@ -16,7 +16,7 @@ from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, PA
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.teachers.options import Teacher
-from sentence_distillery.teachers.transformer import Encoder, load_encoder
+from sentence_distillery.teachers.transformer import TransformerEncoder, load_encoder
 from stages.paper1 import simcse as simcse_stage
 from stages.paper1.simcse import CHECKPOINT
 from stages.params import Params
@@ -61,12 +61,12 @@ def configure(**changes: object) -> None:
     write_params(simcse=quick | {"batch_size": 2, "sentences": 24} | changes)
 
 
-def encoder(directory: Path) -> Encoder:
+def encoder(directory: Path) -> TransformerEncoder:
     write_tiny_bert(directory)
     return load_encoder(Teacher(reference=str(directory), revision=None, sha256=None, maximum_length=32))
 
 
-def weights(found: Encoder) -> torch.Tensor:
+def weights(found: TransformerEncoder) -> torch.Tensor:
     return torch.cat([tensor.detach().flatten() for tensor in found.model.state_dict().values()])
 
 
@@ -112,15 +112,16 @@ def test_training_lowers_the_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not found.model.training
 
 
+@pytest.mark.fault(1, 27)
 def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 1 and 27: killed after step 7, it resumes from the checkpoint of step 5, to the same weights."""
+    """Killed after step 7, it resumes from the checkpoint of step 5, to the same weights."""
     monkeypatch.setattr(simcse, "ROUND", 5)
     examples = draw(TEXTS, 24, seed=1)
     whole = encoder(tmp_path / "whole")
     expected = train(whole, examples, PARAMS, tmp_path / "one")
     loss, calls = simcse.loss, []
 
-    def killed(encoder: Encoder, batch: list[Example], temperature: float) -> torch.Tensor:
+    def killed(encoder: TransformerEncoder, batch: list[Example], temperature: float) -> torch.Tensor:
         calls.append(batch)
         if len(calls) == 8:
             raise KeyboardInterrupt
@@ -138,10 +139,11 @@ def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path, monkeypat
     assert train(encoder(tmp_path / "other"), examples, other, tmp_path / "two")[0] != expected[0]
 
 
+@pytest.mark.fault(2)
 def test_a_damaged_checkpoint_is_no_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """fault 2: one changed bit in the weights is found by their SHA-256, and training starts again."""
+    """One changed bit in the weights is found by their SHA-256, and training starts again."""
     monkeypatch.setattr(simcse, "ROUND", 5)
     examples, checkpoint = draw(TEXTS, 24, seed=1), tmp_path / "checkpoint"
     expected = train(encoder(tmp_path / "tiny"), examples, PARAMS, checkpoint)
@@ -152,8 +154,9 @@ def test_a_damaged_checkpoint_is_no_start(
     assert f"{checkpoint} is damaged" in caplog.text and "resumed" not in caplog.text
 
 
+@pytest.mark.fault(23)
 def test_a_loss_that_is_not_finite(tmp_path: Path) -> None:
-    """fault 23: the run stops with the step, not with a model of NaN."""
+    """The run stops with the step, not with a model of NaN."""
     found = encoder(tmp_path / "tiny")
     with torch.no_grad():
         next(found.model.parameters()).fill_(float("nan"))
@@ -161,8 +164,9 @@ def test_a_loss_that_is_not_finite(tmp_path: Path) -> None:
         train(found, draw(TEXTS, 24, seed=1), PARAMS, tmp_path / "checkpoint")
 
 
+@pytest.mark.fault(18)
 def test_entailments_without_what_is_scored() -> None:
-    """fault 18: a pair whose sentence evaluation scores on is dropped, and counted, whatever its case."""
+    """A pair whose sentence evaluation scores on is dropped, and counted, whatever its case."""
     pairs = [
         ("A dog runs.", "A dog moves.", "ENTAILMENT"),
         ("No dog runs.", "A dog runs.", "CONTRADICTION"),

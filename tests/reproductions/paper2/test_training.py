@@ -68,10 +68,11 @@ def test_rates() -> None:
 
 
 @pytest.mark.parametrize(("strategy", "learning"), [("logistic", PAPER), ("triplet", PAPER), ("cosent", MODERN)])
+@pytest.mark.fault(2)
 def test_a_killed_run_ends_as_an_undisturbed_one(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str, learning: Any
 ) -> None:
-    """fault 2: killed in its last epoch, it resumes from the previous checkpoint, to the same weights and notes."""
+    """Killed in its last epoch, it resumes from the previous checkpoint, to the same weights and notes."""
     judged = [0.5, 0.9, 0.6, 0.7]  # with patience the second epoch's weights are the result
     whole = training(directory, tmp_path / "one.safetensors", strategy, learning, judged)
     expected = whole.run(examples(whole))
@@ -175,8 +176,9 @@ def test_too_few_pairs(directory: Path, tmp_path: Path) -> None:
         run.run(found)
 
 
+@pytest.mark.fault(23)
 def test_a_loss_that_is_not_finite(directory: Path, tmp_path: Path) -> None:
-    """fault 23: the run stops with the step and the batch, not with a model of NaN."""
+    """The run stops with the step and the batch, not with a model of NaN."""
     run = training(directory, tmp_path / "x.safetensors", "siamese", PAPER)
     with torch.no_grad():
         next(run.model.parameters()).fill_(float("nan"))

@@ -120,8 +120,9 @@ def test_people_first_then_the_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.corrcoef(teacher[:count], alone[:count])[0, 1] > 0.1
 
 
+@pytest.mark.fault(18)
 def test_augmented_pairs_are_of_no_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 18: no evaluation pair is trained on, and no training pair occurs twice."""
+    """No evaluation pair is trained on, and no training pair occurs twice."""
     settings(pairs=100_000, nearest=100_000)
     table = make(monkeypatch)
     train = task_pairs("samples", INPUTS, Counters("pairs"))["train"]
@@ -165,8 +166,9 @@ def test_a_cell_learns_from_them(monkeypatch: pytest.MonkeyPatch, caplog: pytest
     assert counted["kept"] == table.num_rows
 
 
+@pytest.mark.fault(27)
 def test_two_runs_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 27: the second from the checkpoints of the first."""
+    """The second from the checkpoints of the first."""
     make(monkeypatch)
     found = files(paths.AUGMENTED_PAIRS / TASK)
     make(monkeypatch)
@@ -182,10 +184,11 @@ def test_two_runs_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
         (TASK, "small", False, "switched off in this run: component_training.enabled is false"),
     ],
 )
+@pytest.mark.fault(24)
 def test_what_is_absent_is_said(
     monkeypatch: pytest.MonkeyPatch, task: str, teacher: str, enabled: bool, reason: str
 ) -> None:
-    """fault 24: the cell of that task has the same message."""
+    """The cell of that task has the same message."""
     settings(teacher=teacher)
     params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
     params["component_training"]["enabled"] = enabled

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from reproductions.grid.axes import Place
-from reproductions.grid.cell import SCHEMA, SOUP, TEST, Cell, Run, read_cell, table_of, write_cell
+from reproductions.grid.cell import SCHEMA, SOUP, TEST, Cell, TrainedRun, read_cell, table_of, write_cell
 from reproductions.paper3 import results as focus
 from reproductions.paper3 import section as paper_3
 from reproductions.paper3.claims import claims
@@ -39,7 +39,7 @@ def outcome(weight: float | str, noise: float, seeds: int = 2, right: float = 0.
     noises = [noise * made.standard_normal(len(RATINGS)).astype(np.float32) for _ in range(seeds)]
     tables = [table_of(seed, {TEST: {**known, "score": RATINGS + each}}) for seed, each in enumerate(noises)]
     place = Place(encoder="tiny", task="sick", weight=weight)
-    return Cell(place, [Run(seed) for seed in range(seeds)], pa.concat_tables(tables))
+    return Cell(place, [TrainedRun(seed) for seed in range(seeds)], pa.concat_tables(tables))
 
 
 def test_each_draw_is_scored_as_numpy_scores_it() -> None:
@@ -80,7 +80,7 @@ def test_gains_on_the_seeds_that_both_have() -> None:
 def test_the_mean_of_weights_is_not_compared_beside_its_seeds() -> None:
     cells = [outcome(0.0, 0.5), outcome(0.2, 0.1)]
     assert len(focus.gains_over_none(cells)) == 2
-    assert focus.gains_over_none([replace(cell, runs=[Run(SOUP)]) for cell in cells]) == []
+    assert focus.gains_over_none([replace(cell, runs=[TrainedRun(SOUP)]) for cell in cells]) == []
 
 
 def test_figures_are_means_over_the_seeds() -> None:
@@ -180,7 +180,7 @@ def test_a_cell_on_disk(tmp_path: Path) -> None:
     known: dict[str, list[Any]] = {"rating": [0.0, 0.5, 1.0], "score": [0.1, 0.3, 0.2]}
     known |= {"label": ["A"] * 3, "predicted": ["A", "B", "A"]}
     table = pa.concat_tables([table_of(seed, {TEST: known}) for seed in seeds])
-    write_cell(tmp_path, Cell(Place(encoder="tiny", task="sick", weight=0.2), list(map(Run, seeds)), table))
+    write_cell(tmp_path, Cell(Place(encoder="tiny", task="sick", weight=0.2), list(map(TrainedRun, seeds)), table))
     trained, mean, untrained = read_cell(tmp_path).parts()
     names = [cell_figures(each)[0].system for each in (trained, mean, untrained)]
     assert names == ["tiny, W_cf = 0.2", "tiny, model soup, W_cf = 0.2", "tiny, untrained, W_cf = 0.2"]

@@ -271,8 +271,9 @@ def test_training_lowers_the_loss_and_keeps_the_best(
     )
 
 
+@pytest.mark.fault(2)
 def test_a_killed_training_ends_as_a_whole_one(data: TokenizedTask, tiny: Path, tmp_path: Path) -> None:
-    """fault 2: the epochs after the checkpoint see the same batches and the same dropout."""
+    """The epochs after the checkpoint see the same batches and the same dropout."""
 
     def trained(stop: bool, name: str) -> tuple[list[dict[str, float]], torch.Tensor]:
         teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
@@ -295,8 +296,9 @@ def test_a_killed_training_ends_as_a_whole_one(data: TokenizedTask, tiny: Path, 
     assert torch.equal(weights, trained(False, "whole")[1])
 
 
+@pytest.mark.fault(23)
 def test_a_loss_that_is_not_finite(data: TokenizedTask, encoder: PairEncoder, tmp_path: Path) -> None:
-    """fault 23: the step and the batch are named."""
+    """The step and the batch are named."""
     data.ratings["train"][:] = np.inf
     with pytest.raises(
         InputError,
@@ -433,8 +435,9 @@ def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.M
     assert alone["score"] != both["score"]
 
 
+@pytest.mark.fault(18)
 def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
-    """fault 18: train also has a pair of dev and one of test, swapped and in capitals."""
+    """Train also has a pair of dev and one of test, swapped and in capitals."""
     path = paths.BENCHMARKS / "samples.parquet"
     table = read_table(path, BENCHMARK_SCHEMA)
     copies = [table.filter(pc.equal(table["split"], split)).slice(3, 1).to_pylist()[0] for split in ("dev", "test")]
@@ -459,8 +462,9 @@ def test_labels_that_are_not_there(data: TokenizedTask, encoder: PairEncoder) ->
         component_focus.label_loss(encoder, data, 1.0)
 
 
+@pytest.mark.fault(1, 2)
 def test_a_cell_after_sigkill(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 1, fault 2: the final path is empty, and the resumed cell has the bytes of an undisturbed one."""
+    """The final path is empty, and the resumed cell has the bytes of an undisturbed one."""
     params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
     params["component_training"]["epochs"] = 4
     PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
@@ -494,10 +498,11 @@ def test_a_cell_after_sigkill(workspace: Path, tmp_path: Path, monkeypatch: pyte
         ("away", "samples", "weights not available here"),
     ],
 )
+@pytest.mark.fault(24)
 def test_what_is_absent_is_said(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, encoder: str, task: str, reason: str
 ) -> None:
-    """fault 24: a cell without its set or its weights says so, and the others go on."""
+    """A cell without its set or its weights says so, and the others go on."""
     cell = run_cell(monkeypatch, encoder, task, "0.0")
     assert read_cell(cell).unavailable == Unavailable(reason)
     assert read_cell(cell).table.num_rows == 0

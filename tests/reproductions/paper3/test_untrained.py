@@ -8,7 +8,7 @@ import pytest
 
 from reproductions.encoders.trainable import PairEncoder, Pooling
 from reproductions.paper3.component_focus.cells import Inputs, entailment_of_train
-from reproductions.paper3.component_focus.options import Order
+from reproductions.paper3.component_focus.options import PoolingOrder
 from reproductions.paper3.component_focus.training import embed, pair_cosines
 from reproductions.paper3.component_focus.weights import Weights
 from reproductions.paper3.results import cell_figures
@@ -46,7 +46,7 @@ def test_the_cosines_are_those_of_a_cell(tiny: Path, pooling: Pooling) -> None:
     encoder = PairEncoder(load_encoder(teacher), pooling)
     inputs = Inputs(cast(BenchmarkData, Benchmarks()), Path())
     texts = encoded("tiny", "stsb", encoder, inputs, {TEXT: DOG}, Counters("sentences"))
-    found = list(cells(texts, [0.0, 0.7], get_args(Order), []))
+    found = list(cells(texts, [0.0, 0.7], get_args(PoolingOrder), []))
     assert len(found) == 4
     for cell in found:
         place: dict[str, Any] = cell.place

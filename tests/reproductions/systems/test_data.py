@@ -62,8 +62,9 @@ def read(benchmarks: BenchmarkData, seed: int = 1) -> tuple[EvaluationData, Coun
     return EvaluationData.read(benchmarks.directory / "sentences", benchmarks, seed, counters), counters
 
 
+@pytest.mark.fault(18)
 def test_training_rows_that_are_scored_on_are_left_out(benchmarks: BenchmarkData) -> None:
-    """fault 18: of pairs and of documents, counted by set."""
+    """Of pairs and of documents, counted by set."""
     found, counters = read(benchmarks)
     assert found.calibration is not None
     assert sorted(found.calibration.sentences1) == ["A dog plays.", "A man sings."]
@@ -78,8 +79,9 @@ def test_training_rows_that_are_scored_on_are_left_out(benchmarks: BenchmarkData
     assert counters.details == {"training rows left out: stsb": 1, "training rows left out: reviews": 1}
 
 
+@pytest.mark.fault(18)
 def test_a_corpus_with_what_is_scored_on_is_refused(benchmarks: BenchmarkData) -> None:
-    """fault 18: whatever the cause, that run has no figures."""
+    """Whatever the cause, that run has no figures."""
     write_sentences(benchmarks.directory / "sentences", "The port is shut", "Ships waited")
     with pytest.raises(
         InputError, match=r"sentences shares 1 of its 2 rows .*'The port is shut'.*Clean the corpus again"

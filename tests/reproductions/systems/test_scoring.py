@@ -96,16 +96,18 @@ def test_calibrated_on_other_pairs(words: WordSystem) -> None:
         assert found[protocol, "mae_calibrated"] < found[protocol, "mae"]  # type: ignore[operator]
 
 
+@pytest.mark.fault(20)
 def test_a_constant_system(words: WordSystem) -> None:
-    """fault 20: a system with equal cosines for all pairs has a reason instead of correlations, and no NaN."""
+    """A system with equal cosines for all pairs has a reason instead of correlations, and no NaN."""
     schemes = fit_schemes(words, CORPUS, PARAMS)[:1]
     same = replace(pair_set(), sentences1=["the dog"] * 4, sentences2=["the dog"] * 4)
     for result in similarity_results(words, schemes, same):
         assert isinstance(result.value, Unavailable) == (result.metric != "mae")
 
 
+@pytest.mark.fault(19)
 def test_unknown_sentences_have_a_cosine_of_zero(words: WordSystem) -> None:
-    """fault 19: a pair without a known word is scored, as 0, and not left out."""
+    """A pair without a known word is scored, as 0, and not left out."""
     pairs = replace(pair_set(), sentences1=["qwxz", "the dog plays", "harbour", ""])
     results = list(similarity_results(words, fit_schemes(words, CORPUS, PARAMS), pairs))
     assert {result.n for result in results} == {4}
@@ -123,8 +125,9 @@ def test_word_pairs_with_both_vectors_count(words: WordSystem) -> None:
 
 
 @pytest.mark.parametrize(("left", "n"), [(["tiger", "cat"], 0), (["tiger", "dog"], 1)])
+@pytest.mark.fault(20)
 def test_too_few_known_words(left: list[str], n: int, words: WordSystem) -> None:
-    """fault 20: without two known pairs there is no correlation, and n says why."""
+    """Without two known pairs there is no correlation, and n says why."""
     for result in word_results(words, word_set(left, ["storm", "storm"], [1, 2])):
         assert (result.n, result.value) == (n, Unavailable(f"{n} pairs"))
 

@@ -10,7 +10,7 @@ import torch
 
 from reproductions.paper1.word_vectors.model import WordVectors
 from reproductions.systems.data import pair_sets
-from reproductions.systems.registration import Run, SystemOptions
+from reproductions.systems.registration import SystemInputs, SystemOptions
 from reproductions.systems.registry import simcse as load_simcse
 from reproductions.systems.seeds import measured
 from reproductions.systems.systems import StudentSystem, System, TeacherSystem, WordSystem
@@ -108,7 +108,9 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     for stage in (paper_student, simcse, skipgram, fasttext, refine, student, *variants):
         stage.main()
     sets = pair_sets(BenchmarkData(paths.BENCHMARKS), "pairs", ("test",))
-    contrasted = load_simcse(Run({"simcse": paths.SIMCSE}, SystemOptions(512, simcse=load_params().simcse), list))
+    contrasted = load_simcse(
+        SystemInputs({"simcse": paths.SIMCSE}, SystemOptions(512, simcse=load_params().simcse), list)
+    )
     assert isinstance(contrasted, TeacherSystem)
     own: list[System] = [
         WordSystem("skip-gram", WordVectors.load(paths.SKIPGRAM), content_only=True),

@@ -108,8 +108,9 @@ def test_silent_tokens(words: WordSystem, student: StudentSystem, teacher: Teach
 
 
 @pytest.mark.parametrize("kind", ["words", "student", "teacher"])
+@pytest.mark.fault(19)
 def test_odd_sentences_are_finite(kind: str, request: pytest.FixtureRequest) -> None:
-    """fault 19: empty, blank, unknown, NUL and long sentences give a finite vector under every weighting."""
+    """Empty, blank, unknown, NUL and long sentences give a finite vector under every weighting."""
     system: System = request.getfixturevalue(kind)
     odd = ["", "  \t ", "\x00", "汉字", "zzz " * 5000, "?!"]
     for vectors in system.pool(system.token_ids(odd), [None, token_weights(system), np.zeros(system.vocabulary, "f4")]):
@@ -147,8 +148,9 @@ def test_a_reference_that_is_not_here(
     assert load_reference(reference(path, revision=revision), 40) == Unavailable("weights not available here")
 
 
+@pytest.mark.fault(16)
 def test_a_reference_with_other_weights_than_its_pin(tmp_path: Path) -> None:
-    """fault 16: weights that are here and are not the pinned ones stop the run; "not available" would hide it."""
+    """Weights that are here and are not the pinned ones stop the run; "not available" would hide it."""
     write_tiny_bert(tmp_path)
     with pytest.raises(InputError, match=rf"The weights of {tmp_path}, .* have the SHA-256 .* is pinned"):
         load_reference(reference(str(tmp_path), sha256="0" * 64), 40)

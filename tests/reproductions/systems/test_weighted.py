@@ -84,8 +84,9 @@ def test_fitted_once_and_reused(kind: str, request: pytest.FixtureRequest) -> No
     assert system.pooled == [PARAMS.fit_sentences, 4, 1, 1, 1, 1]
 
 
+@pytest.mark.fault(27)
 def test_the_sample_is_seeded(words: WordSystem) -> None:
-    """fault 27: the same seed draws the same sentences."""
+    """The same seed draws the same sentences."""
     first, second = (by_name(fit_schemes(words, CORPUS, PARAMS)) for _ in range(2))
     other = by_name(fit_schemes(words, CORPUS, PARAMS.model_copy(update={"seed": 2})))
     removed = first[Weighting.SIF].components.removed

@@ -168,8 +168,9 @@ def test_a_table_of_other_columns(tmp_path: Path) -> None:
         Articles(table)
 
 
+@pytest.mark.fault(19)
 def test_odd_sentences_are_dropped_and_counted(workspace: Workspace) -> None:
-    """Fault 19: empty, blank, NUL and 1 MB sentences are dropped with a reason, and the rest is kept."""
+    """Empty, blank, NUL and 1 MB sentences are dropped with a reason, and the rest is kept."""
     texts = ["", " \n ", "\x00", "\ufffd", "x" * 1_000_000, "word " * 200_000, "?! " * 300_000, FIRST]
     workspace.articles(texts)
     clean_stage.main()
@@ -414,8 +415,9 @@ def test_articles_of_a_benchmark(workspace: Workspace, tmp_path: Path) -> None:
     assert min(changed[2::4] + changed[3::4]) > 0.1
 
 
+@pytest.mark.fault(27)
 def test_the_same_input_gives_the_same_bytes(workspace: Workspace) -> None:
-    """Fault 27: two runs over the Lee corpus write equal files."""
+    """Two runs over the Lee corpus write equal files."""
     crawl_stage.main()
     clean_stage.main()
     first = content(paths.SENTENCES)
@@ -426,8 +428,9 @@ def test_the_same_input_gives_the_same_bytes(workspace: Workspace) -> None:
     assert 2000 < counters["kept"] < 3500
 
 
+@pytest.mark.fault(27)
 def test_the_same_bytes_elsewhere(workspace: Workspace, elsewhere: dict[str, object]) -> None:
-    """Fault 27: processes and a cluster write the files that one process writes, near and exact duplicates included."""
+    """Processes and a cluster write the files that one process writes, near and exact duplicates included."""
     workspace.set("clean", shard_documents=130)
     crawl_stage.main()
     texts = [row["text"] for row in workspace.crawled()]
@@ -454,8 +457,9 @@ def test_shards_fall_in_one_part() -> None:
     assert [len(shard) for _, shard in clean.shards([long] * 5, 250)] == [2, 2, 1]
 
 
+@pytest.mark.fault(12)
 def test_a_killed_worker(workspace: Workspace) -> None:
-    """Fault 12: the stage ends with one line and status 1, and leaves nothing at its final path."""
+    """The stage ends with one line and status 1, and leaves nothing at its final path."""
     workspace.set("shards", processes=2)
     crawl_stage.main()
     command = [sys.executable, "-m", "stages.corpus.clean"]
@@ -470,8 +474,9 @@ def test_a_killed_worker(workspace: Workspace) -> None:
     assert not paths.SENTENCES.with_name(".sentences.partial").exists()
 
 
+@pytest.mark.fault(15)
 def test_truncated_articles(workspace: Workspace) -> None:
-    """Fault 15: a truncated part among the articles is named, and nothing is written."""
+    """A truncated part among the articles is named, and nothing is written."""
     workspace.articles([FIRST], 0)
     path = workspace.articles([SECOND], 1)
     data = path.read_bytes()
@@ -485,8 +490,9 @@ def test_truncated_articles(workspace: Workspace) -> None:
     assert not paths.SENTENCES.exists()
 
 
+@pytest.mark.fault(15)
 def test_flipped_bits(workspace: Workspace) -> None:
-    """Fault 15: a flipped bit is an error that names the file, or changes nothing that is read."""
+    """A flipped bit is an error that names the file, or changes nothing that is read."""
     texts = [f"Number {number} of these sentences is like none of the others here." for number in range(50)]
     path = workspace.articles(texts)
     data = path.read_bytes()
@@ -503,10 +509,11 @@ def test_flipped_bits(workspace: Workspace) -> None:
     assert errors > 20
 
 
+@pytest.mark.fault(1)
 def test_a_killed_run_leaves_nothing_and_the_next_is_whole(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fault 1: SIGKILL in the middle of clean leaves no file at the final path; the next run makes the same bytes."""
+    """SIGKILL in the middle of clean leaves no file at the final path; the next run makes the same bytes."""
     workspace.set("clean", shard_documents=10)
     crawl_stage.main()
     clean_stage.main()

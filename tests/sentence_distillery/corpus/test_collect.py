@@ -135,8 +135,9 @@ def test_a_line_without_the_named_field_is_refused(workspace: Workspace) -> None
         crawl_stage.main()
 
 
+@pytest.mark.fault(27)
 def test_package_source_is_the_lee_corpus(workspace: Workspace) -> None:
-    """Fault 27: the same input gives the same bytes."""
+    """The same input gives the same bytes."""
     crawl_stage.main()
     first = content(paths.ARTICLES)
     crawl_stage.main()
@@ -171,8 +172,9 @@ def test_a_directory_is_read_in_order_and_in_parts(workspace: Workspace, monkeyp
     assert workspace.counters("crawl")["details"] == {crawl.IGNORED_FILES: 1, HIDDEN_FILES: 2, LOST_LINKS: 1}
 
 
+@pytest.mark.fault(19)
 def test_lone_surrogates_are_repaired(workspace: Workspace) -> None:
-    """Fault 19: half a surrogate pair in JSON becomes U+FFFD, and the article is kept."""
+    """Half a surrogate pair in JSON becomes U+FFFD, and the article is kept."""
     Path("data/external/a.jsonl").write_text('{"text": "half \\ud800 whole \\ud83d\\ude00"}\n\n', encoding="utf-8")
     workspace.inputs(
         "data/external/a.jsonl", columns=dict.fromkeys(["title", "url", "published", "source"]) | {"text": "text"}
@@ -218,8 +220,9 @@ def test_a_column_that_does_not_exist_is_named(workspace: Workspace, suffix: str
         ("a.pdf", b"%PDF", r"a\.pdf: no file has a known suffix; use \.txt, \.md, \.jsonl"),
     ],
 )
+@pytest.mark.fault(15)
 def test_unreadable_files(workspace: Workspace, name: str, data: bytes, message: str) -> None:
-    """Fault 15: a file that is truncated or altered ends the stage with one line that names it."""
+    """A file that is truncated or altered ends the stage with one line that names it."""
     (Path("data/external") / name).write_bytes(data)
     workspace.inputs(f"data/external/{name}")
     with pytest.raises(SystemExit, match=message):
@@ -228,8 +231,9 @@ def test_unreadable_files(workspace: Workspace, name: str, data: bytes, message:
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-40], lambda data: data[: len(data) // 2], lambda data: b""])
+@pytest.mark.fault(15)
 def test_truncated_parquet(workspace: Workspace, damage: Callable[[bytes], bytes]) -> None:
-    """Fault 15: Parquet that is truncated among the inputs."""
+    """Parquet that is truncated among the inputs."""
     path = Path("data/external/news.parquet")
     _write_parquet(path)
     path.write_bytes(damage(path.read_bytes()))
@@ -238,8 +242,9 @@ def test_truncated_parquet(workspace: Workspace, damage: Callable[[bytes], bytes
         crawl_stage.main()
 
 
+@pytest.mark.fault(40)
 def test_what_is_not_a_file(workspace: Workspace) -> None:
-    """fault 40: a pipe, a device behind a link and a directory are named; nothing is read from them."""
+    """A pipe, a device behind a link and a directory are named; nothing is read from them."""
     pipe, device, folder = (Path(f"data/external/{name}.txt") for name in ("pipe", "device", "folder.d/folder"))
     os.mkfifo(pipe)
     device.symlink_to("/dev/zero")
@@ -260,8 +265,9 @@ def test_what_is_not_a_file(workspace: Workspace) -> None:
         *((f"a.{kind}", "line 1 is longer than") for kind in ("jsonl", "csv")),
     ],
 )
+@pytest.mark.fault(40)
 def test_an_endless_line(workspace: Workspace, name: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 40: a sparse file of 10 GB, which takes no place on the disk, is refused before it fills the memory."""
+    """A sparse file of 10 GB, which takes no place on the disk, is refused before it fills the memory."""
     monkeypatch.setattr(decoding, "LONGEST_LINE", 1_000_000)
     path = Path("data/external") / name
     with path.open("wb") as file:
@@ -270,8 +276,9 @@ def test_an_endless_line(workspace: Workspace, name: str, message: str, monkeypa
         list(read_rows(path, format_of(path) or "", {"text"}))
 
 
+@pytest.mark.fault(40)
 def test_what_lies_beside_the_texts(workspace: Workspace) -> None:
-    """fault 40: hidden files, what macOS and Office leave, lost links and pipes are ignored, and counted by reason."""
+    """Hidden files, what macOS and Office leave, lost links and pipes are ignored, and counted by reason."""
     external = Path("data/external")
     (external / "__MACOSX").mkdir()
     for name in (".hidden.txt", "._a.txt", "~$a.txt", "__MACOSX/b.txt"):
@@ -302,10 +309,11 @@ def test_what_lies_beside_the_texts(workspace: Workspace) -> None:
     ],
     ids=str,
 )
+@pytest.mark.fault(15)
 def test_dates_of_any_range(
     workspace: Workspace, type: pa.DataType, values: list[Any], days: list[date | None]
 ) -> None:
-    """fault 15: a date that Python cannot hold is not a date; other texts keep theirs."""
+    """A date that Python cannot hold is not a date; other texts keep theirs."""
     texts = [f"The storm came {number} times." for number in range(3)]
     table = pa.table({"text": texts, "date": pa.array(values, type), "title": pa.array([float("nan"), 1.5, None])})
     pq.write_table(table, "data/external/a.parquet")

@@ -30,8 +30,9 @@ MARKUP = st.text(st.sampled_from(list("<>&;/!bpra#x1 \n\t\r.'\"^M@-\u2028\u0301e
 
 
 @given(st.one_of(ANY_TEXT, MARKUP))
+@pytest.mark.fault(19)
 def test_normalise_is_idempotent_and_writable(text: str) -> None:
-    """Fault 19: any Unicode, lone surrogates included, becomes text that UTF-8 can hold."""
+    """Any Unicode, lone surrogates included, becomes text that UTF-8 can hold."""
     once = normalise(text)
     assert normalise(once) == once
     assert once.encode("utf-8").decode("utf-8") == once
@@ -145,8 +146,9 @@ def test_without_markup(raw: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "raw", ["<{0}>Forty ships</{1}><{0}>two piers</{1}>", "Forty ships<{0}>two piers", "Forty ships</{1}>two piers"]
 )
+@pytest.mark.fault(47)
 def test_blocks_and_cells_part_words(raw: str, tag: str) -> None:
-    """fault 47: whether or not a tag is closed, or was opened in this piece of a page."""
+    """Whether or not a tag is closed, or was opened in this piece of a page."""
     parts = without_markup(raw.format(tag, tag.split()[0])).split("\n\n")
     assert list(filter(None, parts)) == ["Forty ships", "two piers"]
 
@@ -217,8 +219,9 @@ def test_hard_wraps_are_joined() -> None:
         ),
     ],
 )
+@pytest.mark.fault(46)
 def test_lists_and_headings_are_blocks(text: str, blocks: list[str]) -> None:
-    """fault 46: a line that had room for the next word ends a block, and a list mark begins one."""
+    """A line that had room for the next word ends a block, and a list mark begins one."""
     assert paragraphs(normalise(text)) == blocks
 
 
@@ -315,8 +318,8 @@ def test_sentences_are_split_at_their_ends_only() -> None:
         "As in Roe v. Wade, Yahoo! News said, J. K. Rowling (Smith et al. 2003) won [3].",
     ],
 )
+@pytest.mark.fault(48)
 def test_titles_and_references_end_no_sentence(sentence: str) -> None:
-    """fault 48."""
     assert split_sentences(f"{sentence} The rest follows.", "en") == [sentence, "The rest follows."]
 
 
@@ -355,8 +358,9 @@ def news_cost() -> float:
 @pytest.mark.parametrize(
     "piece", ["a", "word ", "“Hi. There ", "<a ", "&amp;", "a@", "\n", "Reporting by A", "www.", "'s", "B. ", "x?"]
 )
+@pytest.mark.fault(19)
 def test_a_megabyte_costs_no_more_than_news_by_far(piece: str, news_cost: float) -> None:
-    """Fault 19: a sentence of 1 MB is read, whatever it repeats. It costs at most 6 times as much as news, measured
+    """A sentence of 1 MB is read, whatever it repeats. It costs at most 6 times as much as news, measured
     on this machine in CPU time; a quadratic cost would be thousands of times as much."""
     cost, found = examined_megabyte(piece)
     sizes = pc.utf8_length(found.table["text"]).to_numpy()
@@ -391,8 +395,8 @@ def test_citations(text: str, expected: list[str]) -> None:
         "It was lost (Matt. 5:3-12) and found.",
     ],
 )
+@pytest.mark.fault(48)
 def test_abbreviations_before_a_number_in_brackets(sentence: str) -> None:
-    """fault 48."""
     assert split_sentences(f"{sentence} The rest follows.", "en") == [sentence, "The rest follows."]
 
 

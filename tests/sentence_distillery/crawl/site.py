@@ -330,7 +330,7 @@ def _endless(handler: BaseHTTPRequestHandler) -> None:
 
 
 def _broken_pages(site: Site, articles: list[Article]) -> Iterator[str]:
-    """Fault 28, page by page; `faulty` names the reason that each has to be dropped for."""
+    """Page by page; `faulty` names the reason that each has to be dropped for."""
     story = render(articles[0])
     plain = {"Content-Type": "text/html"}
     yield site.add("/empty.html", Reply(b""))

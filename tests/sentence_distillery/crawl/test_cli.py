@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from tests.sentence_distillery.crawl.site import SECTIONS, Site, newspaper
 from tests.waiting import LIMIT
@@ -36,8 +37,9 @@ def test_articles_of_a_site(tmp_path: Path) -> None:
         assert pq.read_table(tmp_path / "articles/part-00000.parquet") == table
 
 
+@pytest.mark.fault(31)
 def test_a_private_address_is_refused(tmp_path: Path) -> None:
-    """fault 31: without --private-host nothing on this machine is fetched, and the command says why it has nothing."""
+    """Without --private-host nothing on this machine is fetched, and the command says why it has nothing."""
     with Site(STORIES).serving() as site:
         newspaper(site)
         command = [sys.executable, "-m", "sentence_distillery.cli", "crawl", site.url("/"), "--output", "articles"]

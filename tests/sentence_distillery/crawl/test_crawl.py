@@ -38,8 +38,9 @@ def test_no_more_requests_a_second_than_configured(finished: Crawl) -> None:
         assert_polite(finished.site.requests(host), REQUESTS_PER_SECOND)
 
 
+@pytest.mark.fault(29)
 def test_nothing_that_robots_txt_forbids(finished: Crawl) -> None:
-    """fault 29: the forbidden pages are linked from every section, listed with the reason, and never requested."""
+    """The forbidden pages are linked from every section, listed with the reason, and never requested."""
     forbidden = [asked.path for asked in finished.site.log if "/private/" in asked.path or "print=" in asked.path]
     assert forbidden == []
     assert finished.reason("/private/world-1.html") == "robots.txt forbids it"
@@ -70,8 +71,9 @@ def test_the_crawler_says_who_it_is(finished: Crawl) -> None:
         ("/cut-off.html", "cut off"),
     ],
 )
+@pytest.mark.fault(28)
 def test_broken_pages_are_dropped_with_their_reason(finished: Crawl, path: str, reason: str) -> None:
-    """fault 28: each of them costs itself and nothing else."""
+    """Each of them costs itself and nothing else."""
     assert finished.reason(path) == reason
 
 
@@ -91,13 +93,15 @@ def test_broken_pages_are_dropped_with_their_reason(finished: Crawl, path: str, 
         ("/old/1", "redirect"),
     ],
 )
+@pytest.mark.fault(31)
 def test_redirects(finished: Crawl, path: str, reason: str) -> None:
-    """fault 31: to another host, to a private address in any notation, to a file: refused."""
+    """To another host, to a private address in any notation, to a file: refused."""
     assert finished.reason(path) == reason
 
 
+@pytest.mark.fault(31)
 def test_the_other_host_was_never_asked(finished: Crawl) -> None:
-    """fault 31: not even for its robots.txt."""
+    """Not even for its robots.txt."""
     assert finished.site.requests("other") == []
 
 
@@ -153,8 +157,9 @@ def test_a_finished_snapshot_is_read_again_without_the_network(finished: Crawl) 
     assert len(finished.site.log) == asked
 
 
+@pytest.mark.fault(31)
 def test_a_name_that_resolves_to_a_private_address(site: Site, crawl: Crawl) -> None:
-    """fault 31: the address from DNS is checked for each connection, not only the host in the URL."""
+    """The address from DNS is checked for each connection, not only the host in the URL."""
     port = site.ports["news"]
     crawl.web["sites"] = [crawl.named("news", sections=[]) | {"hosts": [f"localhost:{port}"]}]
     crawl.web["sites"][0]["sections"] = [f"http://localhost:{port}/"]

@@ -146,16 +146,18 @@ LOCATION = "<urlset><url><loc>{}</loc></url></urlset>"
         pytest.param("feed", "<rss><item><guid>tag:a,2024:1</guid></item></rss>", [], id="a guid that is no address"),
     ],
 )
+@pytest.mark.fault(49)
 def test_lists_as_sites_write_them(kind: str, body: str | bytes, links: list[str | int]) -> None:
-    """fault 49: what is not quite XML, or not as its declaration says."""
+    """What is not quite XML, or not as its declaration says."""
     result = analyse(request(kind), body.encode() if isinstance(body, str) else body)
     wanted = [link if isinstance(link, str) else f"https://a.example/{link}" for link in links]
     assert [link[0] for link in result["links"]] == wanted
 
 
 @pytest.mark.parametrize("kind", ["sitemap", "feed"])
+@pytest.mark.fault(49)
 def test_a_page_in_place_of_a_list(kind: str) -> None:
-    """fault 49: a soft 404 says why it leads nowhere."""
+    """A soft 404 says why it leads nowhere."""
     html = b"<!DOCTYPE html><html><head><title>Not found</title></head><body><a href='/1'>Home</a></body></html>"
     assert analyse(request(kind), html) == {"links": [], "article": False, "reason": "HTML, not a list of pages"}
 
@@ -182,8 +184,9 @@ STORY = "".join(f"<div>{line}</div>" for line in LINES)
     ],
 )
 @pytest.mark.parametrize("kind", ["application/ld+json", "application/ld+json; charset=utf-8", "APPLICATION/LD+JSON"])
+@pytest.mark.fault(50)
 def test_an_article_that_only_json_ld_declares(content: str, kind: str) -> None:
-    """fault 50: its paragraphs are divs, each a block of its own."""
+    """Its paragraphs are divs, each a block of its own."""
     found = page(f'<html><head><script type="{kind}">{content}</script></head><body><main>{STORY}</main></body></html>')
     assert found["article"], found
     assert len(found["text"].split("\n\n")) == 3
@@ -208,8 +211,9 @@ OFFERS = {
 
 
 @pytest.mark.parametrize("reason", OFFERS)
+@pytest.mark.fault(51)
 def test_what_stands_in_the_place_of_an_article(reason: str) -> None:
-    """fault 51: with status 200, and marked as an article; from the first page on, not only once it repeats."""
+    """With status 200, and marked as an article; from the first page on, not only once it repeats."""
     text = "".join(f"<p>{line}</p>" for line in OFFERS[reason])
     head = '<meta property="og:type" content="article"><title>News</title>'
     found = page(f"<html><head>{head}</head><body><main>{text}</main></body></html>")
@@ -218,8 +222,9 @@ def test_what_stands_in_the_place_of_an_article(reason: str) -> None:
 
 @pytest.mark.parametrize("reason", OFFERS)
 @pytest.mark.parametrize("notices", [1, 2])
+@pytest.mark.fault(51)
 def test_an_article_beside_or_about_such_a_thing(reason: str, notices: int) -> None:
-    """fault 51: a notice below an article, or an article about cookies, subscriptions or lost pages."""
+    """A notice below an article, or an article about cookies, subscriptions or lost pages."""
     more = [line.replace("two whole days", "a week") for line in LINES]
     text = "".join(f"<p>{line}</p>" for line in (*LINES, *more, *OFFERS[reason][:notices]))
     found = page(f"<html><head><title>Why cookies are not found</title></head><body><main>{text}</main></body></html>")
@@ -233,8 +238,9 @@ def test_json_ld_that_declares_no_article(content: str) -> None:
     assert found["reason"] == "list of links"
 
 
+@pytest.mark.fault(28)
 def test_entities_of_xml_are_not_resolved() -> None:
-    """fault 28: neither files nor a billion laughs."""
+    """Neither files nor a billion laughs."""
     laughs = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
     text = f'<!DOCTYPE x [<!ENTITY a0 "ha">{laughs}<!ENTITY f SYSTEM "file:///etc/passwd">]>'
     result = analyse(request("feed"), f"{text}<rss><item><link>&a9;&f;</link></item></rss>".encode())
@@ -263,15 +269,17 @@ def _gzip(data: bytes) -> bytes:
         (bytes(500), None, "character set: not utf-8"),
     ],
 )
+@pytest.mark.fault(28)
 def test_what_cannot_be_read(payload: bytes, encoding: str | None, reason: str) -> None:
-    """fault 28: a gzip bomb, a wrong Content-Encoding, a bad charset, an empty body."""
+    """A gzip bomb, a wrong Content-Encoding, a bad charset, an empty body."""
     result = analyse(request(encoding=encoding), payload)
     assert result["reason"] == reason and not result["article"]
 
 
 @pytest.mark.parametrize("payload", [b"", b"\x00", b"plain text", b"<"])
+@pytest.mark.fault(28)
 def test_a_sitemap_that_is_no_xml(payload: bytes) -> None:
-    """fault 28: found by the property test below."""
+    """Found by the property test below."""
     assert analyse(request("sitemap"), payload)["reason"] == "not XML"
 
 
@@ -305,8 +313,9 @@ def test_character_sets(body: bytes, content_type: str | None) -> None:
 @given(
     st.binary(max_size=300), st.sampled_from([None, "gzip", "deflate"]), st.sampled_from(["page", "sitemap", "feed"])
 )
+@pytest.mark.fault(28)
 def test_any_bytes_are_analysed(payload: bytes, encoding: str | None, kind: str) -> None:
-    """fault 28: whatever comes, there is a result or a reason."""
+    """Whatever comes, there is a result or a reason."""
     result = analyse(request(kind, encoding=encoding), payload)
     assert result["article"] or result["reason"]
 
@@ -322,8 +331,9 @@ def test_any_bytes_are_text_or_refused(body: bytes, content_type: str | None) ->
 # Child processes
 
 
+@pytest.mark.fault(28)
 def test_a_child_that_hangs_crashes_or_eats_memory() -> None:
-    """fault 28: that page has a reason, the next one a child that works."""
+    """That page has a reason, the next one a child that works."""
     worker = Worker(Limits(seconds=5.0, megabytes=500), misbehave)
     try:
         for payload, reason in (b"hang", TIMED_OUT), (b"crash", CRASHED), (b"eat", OUT_OF_MEMORY), (b"raise", FAILED):
@@ -334,8 +344,9 @@ def test_a_child_that_hangs_crashes_or_eats_memory() -> None:
         worker.stop()
 
 
+@pytest.mark.fault(28)
 def test_real_pages_that_break_parsers() -> None:
-    """fault 28: deep nesting, colspan=9007199254740991, and a page that takes too long."""
+    """Deep nesting, colspan=9007199254740991, and a page that takes too long."""
     pool = Pool(1, Limits(seconds=10.0, megabytes=1000))  # the good page takes 0.05 s
     good = render(stories()[0]).encode()
     pages = [
@@ -354,8 +365,9 @@ def test_real_pages_that_break_parsers() -> None:
         pool.stop()
 
 
+@pytest.mark.fault(3)
 def test_children_end_with_their_parent(tmp_path: Path) -> None:
-    """fault 3: also a child that hangs when its parent is killed."""
+    """Also a child that hangs when its parent is killed."""
     program = f"""
 import sys; sys.path.insert(0, {str(ROOT)!r})
 from sentence_distillery.crawl.workers import Limits, Worker
@@ -397,8 +409,9 @@ def _ended(process: int) -> bool:
         ("", None),
     ],
 )
+@pytest.mark.fault(31)
 def test_a_page_that_sends_its_readers_elsewhere(content: str, target: str | None) -> None:
-    """fault 31: the target of a meta refresh is a link as any other, for the same rules to judge."""
+    """The target of a meta refresh is a link as any other, for the same rules to judge."""
     html = f'<html><head><META HTTP-EQUIV="Refresh" content="{content}"></head><body><p>Moved.</p></body></html>'
     assert page(html)["links"] == ([[target, "page", None, None]] if target else [])
 
@@ -422,14 +435,16 @@ PROSE = (
         ("03/04/2019 (2019-04-03)", "2019-04-03"),
     ],
 )
+@pytest.mark.fault(50)
 def test_a_date_that_could_be_of_two_months(date: str, published: str | None) -> None:
-    """fault 50: it is not guessed; the same day in another form makes it certain."""
+    """It is not guessed; the same day in another form makes it certain."""
     html = f'<html><head><meta name="date" content="{date}"><meta property="og:type" content="article"></head>'
     assert page(f"{html}<body><article>{PROSE * 3}</article></body></html>")["published"] == published
 
 
+@pytest.mark.fault(49)
 def test_an_index_of_itself_and_of_others() -> None:
-    """fault 49: the sitemaps of an index are links, whose number and depth the crawl bounds as those of pages."""
+    """The sitemaps of an index are links, whose number and depth the crawl bounds as those of pages."""
     index = "<sitemapindex>" + "".join(f"<sitemap><loc>http://x/{n}.xml</loc></sitemap>" for n in range(3))
     found = analyse(request("sitemap", "application/xml"), f"{index}</sitemapindex>".encode())["links"]
     assert [link[:2] for link in found] == [[f"http://x/{n}.xml", "sitemap"] for n in range(3)]

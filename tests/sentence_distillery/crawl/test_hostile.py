@@ -5,6 +5,8 @@ import os
 import random
 from pathlib import Path
 
+import pytest
+
 from sentence_distillery.crawl.robots import ruling
 from tests.sentence_distillery.crawl import hostile
 from tests.sentence_distillery.crawl.conftest import Crawl
@@ -15,8 +17,9 @@ SEED = int(os.environ.get("HOSTILE_SEED", "1"))
 SITEMAPS = max(3, PAGES // 20)
 
 
+@pytest.mark.fault(28)
 def test_each_hostile_page_is_kept_or_dropped_by_reason(tmp_path: Path, site: Site) -> None:
-    """fault 28: the crawl ends; each page that was asked for is an article, or is dropped with a reason."""
+    """The crawl ends; each page that was asked for is an article, or is dropped with a reason."""
     draw, articles = random.Random(SEED), hostile.some_stories()
     crawl = Crawl(tmp_path, site)
     pages = [f"/hostile-{number}.html" for number in range(PAGES)]
@@ -42,8 +45,9 @@ def test_each_hostile_page_is_kept_or_dropped_by_reason(tmp_path: Path, site: Si
     assert counters["total"] == counters["kept"] + sum(counters["dropped"].values())
 
 
+@pytest.mark.fault(29)
 def test_hostile_rules_give_an_answer() -> None:
-    """fault 29: every robots.txt allows or forbids a page, and asks for a delay that is a number from 0 on."""
+    """Every robots.txt allows or forbids a page, and asks for a delay that is a number from 0 on."""
     for seed in range(20 * PAGES):
         found = ruling(200, hostile.robots(random.Random(seed)))
         assert found.allows("http://news.example/world/story.html?id=3") in (True, False)

@@ -1,4 +1,4 @@
-"""fault 28: headers, attributes and tags that are read as numbers, dates, names or addresses, from any bytes.
+"""Headers, attributes and tags that are read as numbers, dates, names or addresses, from any bytes.
 
 A page is lost at most, never a crawl: what decides in the crawler's own process never raises, and what is read in a
 child process gives a result or a reason.
@@ -22,6 +22,8 @@ from tests.sentence_distillery.crawl.conftest import Crawl
 from tests.sentence_distillery.crawl.layouts import render
 from tests.sentence_distillery.crawl.site import Reply, Site, stories
 from tests.sentence_distillery.crawl.test_policy import HOME, scope
+
+pytestmark = pytest.mark.fault(28)
 
 NUMBERS = [b"\xb2", "٣".encode(), b"1e999", b"-1", b"nan", b"inf", b"9" * 400, b"9" * 5000, b"0x10", b"1_0", b"+5", b""]
 DATES = [b"Mon, 01 Jan 99999999999999 00:00:00 GMT", b"1 Jan 0 0:0:0 +9999999999", b"2024-02-30", b"0000-00-00", b","]

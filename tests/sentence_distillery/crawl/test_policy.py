@@ -45,8 +45,9 @@ def test_normalise(url: str, expected: str) -> None:
     "url",
     ["mailto:a@b.example", "javascript:void(0)", "file:///etc/passwd", "http://a:b@news.example/", "http://[::1/"],
 )
+@pytest.mark.fault(31)
 def test_no_web_address(url: str) -> None:
-    """fault 31: a file, a script, an address with a password."""
+    """A file, a script, an address with a password."""
     with pytest.raises(Refused):
         normalise(url, HOME.url)
 
@@ -147,8 +148,9 @@ def test_canonical(declared: str | None, expected: str) -> None:
         "999.1.1.1",
     ],
 )
+@pytest.mark.fault(31)
 def test_private_addresses(host: str) -> None:
-    """fault 31: in every notation that passes for an address."""
+    """In every notation that passes for an address."""
     assert is_private_literal(host)
 
 

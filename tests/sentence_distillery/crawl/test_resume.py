@@ -46,8 +46,9 @@ def state_after(crawl: Crawl) -> Kill:
     return Kill(len(crawl.site.log), frozenset(url for (url,) in rows))
 
 
+@pytest.mark.fault(30)
 def test_killed_and_started_again(tmp_path: Path) -> None:
-    """fault 30: the same articles, byte for byte, and no page fetched twice, except one in flight at a kill."""
+    """The same articles, byte for byte, and no page fetched twice, except one in flight at a kill."""
     draw = random.Random(20)
     with Site(STORIES).serving() as site:
         newspaper(site)
@@ -178,8 +179,9 @@ def test_a_crawl_that_must_not_start(site: Site, crawl: Crawl, changes: dict[str
     assert site.log == []
 
 
+@pytest.mark.fault(4)
 def test_two_crawls_at_once(site: Site, crawl: Crawl) -> None:
-    """fault 4: the second is refused here, and in a flow's run, which shares the state, after waiting for a moment."""
+    """The second is refused here, and in a flow's run, which shares the state, after waiting for a moment."""
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     site.add("/", Reply(write=hang))  # so that the first stays in flight meanwhile
     crawl.web["timeout_seconds"] = LIMIT
@@ -198,8 +200,9 @@ def test_two_crawls_at_once(site: Site, crawl: Crawl) -> None:
         first.communicate()
 
 
+@pytest.mark.fault(3)
 def test_terminated(site: Site, crawl: Crawl) -> None:
-    """fault 3: SIGTERM ends the crawl between two pages with its own exit status; articles are not written."""
+    """SIGTERM ends the crawl between two pages with its own exit status; articles are not written."""
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     small_site(site, 9)
     crawl.web["requests_per_second"] = 2.0

@@ -75,31 +75,35 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
 
 
 @pytest.mark.parametrize("host", ["missing", "gone", "unauthorised", "teapot", "html"])
+@pytest.mark.fault(29)
 def test_what_is_not_there_forbids_nothing(crawled: Crawl, host: str) -> None:
-    """fault 29: 4xx is "unavailable" (RFC 9309, 2.3.1.3); so is a page without rules."""
+    """4xx is "unavailable" (RFC 9309, 2.3.1.3); so is a page without rules."""
     asked = {asked.path for asked in crawled.site.requests(host)}
     assert {"/robots.txt", "/", "/forbidden.html", "/allowed.html"} <= asked
 
 
 @pytest.mark.parametrize("host", ["failing", "busy", "hurried", "silent", "hops11", "inward"])
+@pytest.mark.fault(29)
 def test_what_cannot_be_reached_forbids_all(crawled: Crawl, host: str) -> None:
-    """fault 29: 5xx, 429, no answer, endless redirects and redirects inside (RFC 9309, 2.3.1.4)."""
+    """5xx, 429, no answer, endless redirects and redirects inside (RFC 9309, 2.3.1.4)."""
     hops = {f"/hop{hop}" for hop in range(1, 11)} | {"/robots.txt"}
     assert {asked.path for asked in crawled.site.requests(host)} <= hops
     assert crawled.reason("/", host) == UNREACHABLE
 
 
 @pytest.mark.parametrize("host", ["hops5", "abroad", "large", "latin", "ours", "slowly", "packed"])
+@pytest.mark.fault(29)
 def test_rules_are_heeded(crawled: Crawl, host: str) -> None:
-    """fault 29: after five redirects, from another host, in 20 MB, in Latin-1, for us by name, compressed unasked."""
+    """After five redirects, from another host, in 20 MB, in Latin-1, for us by name, compressed unasked."""
     asked = {asked.path for asked in crawled.site.requests(host)}
     assert "/forbidden.html" not in asked
     assert "/allowed.html" in asked
     assert crawled.reason("/forbidden.html", host) == "robots.txt forbids it"
 
 
+@pytest.mark.fault(29)
 def test_a_large_file_is_not_read_to_its_end(crawled: Crawl) -> None:
-    """fault 29: 500 KiB are read; the rule that forbids /allowed.html comes after them."""
+    """500 KiB are read; the rule that forbids /allowed.html comes after them."""
     assert [asked.path for asked in crawled.site.requests("large")].count("/robots.txt") == 1
 
 
@@ -124,19 +128,22 @@ def test_an_unreachable_file_is_asked_for_again_in_the_next_run(crawled: Crawl) 
     [(200, Ruling.RULES), (204, Ruling.RULES), (404, Ruling.ALLOWED), (403, Ruling.ALLOWED), (429, Ruling.UNREACHABLE)]
     + [(status, Ruling.UNREACHABLE) for status in (500, 503, 304, 100)],
 )
+@pytest.mark.fault(29)
 def test_what_a_status_means(status: int, expected: Ruling) -> None:
-    """fault 29: RFC 9309, 2.3.1."""
+    """RFC 9309, 2.3.1."""
     assert ruling(status, b"").ruling is expected
 
 
+@pytest.mark.fault(29)
 def test_rules_that_cannot_be_read() -> None:
-    """fault 29: a wrong Content-Encoding is not a permission."""
+    """A wrong Content-Encoding is not a permission."""
     assert ruling(200, b"Disallow: /", "gzip").ruling is Ruling.UNREACHABLE
     assert ruling(200, gzip.compress(b"User-agent: *\nDisallow: /"), "gzip").allows("http://a.example/x") is False
 
 
+@pytest.mark.fault(29)
 def test_24_hours() -> None:
-    """fault 29: RFC 9309, 2.4."""
+    """RFC 9309, 2.4."""
     robots = Robots(Ruling.ALLOWED, fetched=1000.0)
     assert not robots.expired(1000.0 + LONGEST_CACHED - 1)
     assert robots.expired(1000.0 + LONGEST_CACHED)
@@ -144,8 +151,9 @@ def test_24_hours() -> None:
     assert LONGEST_CACHED <= 24 * 3600
 
 
+@pytest.mark.fault(29)
 def test_500_kib() -> None:
-    """fault 29: RFC 9309, 2.5; half a line is ignored."""
+    """RFC 9309, 2.5; half a line is ignored."""
     line = b"Disallow: /" + b"x" * 88 + b"\n"
     text = decode(line * 6000)
     assert len(text) == LARGEST // 100 * 100
@@ -183,16 +191,18 @@ def test_rules_by_longest_match(path: str, allowed: bool) -> None:
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.fault(29)
 def test_the_product_token_counts(agent: str, encoding: str) -> None:
-    """fault 29: RFC 9309, 2.2.1, has no version in a name, but sites write one; byte order marks are read."""
+    """RFC 9309, 2.2.1, has no version in a name, but sites write one; byte order marks are read."""
     text = f"User-agent: {agent}\nDisallow: /x\n\nUser-agent: other/1.0\nDisallow: /\n"
     robots = ruling(200, text.encode(encoding))
     assert (robots.allows("http://a.example/x"), robots.allows("http://a.example/y")) == (False, True)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+@pytest.mark.fault(29)
 def test_a_name_ends_with_its_line(end: str) -> None:
-    """fault 29: an empty name does not take the rule of the next line; other names are not ours."""
+    """An empty name does not take the rule of the next line; other names are not ours."""
     lines = ["User-agent:", "Disallow: /x", "User-agent: *", "Disallow: /y"]
     for name in ("s", "Sentence", "s~snapchat-proxy", "sentence 1.0", "sentence-distillery-2", "*bot", "other"):
         robots = ruling(200, end.join([*lines, f"User-agent: {name}", "Disallow: /"]).encode())
@@ -211,13 +221,15 @@ def test_a_name_ends_with_its_line(end: str) -> None:
         (b"Request-rate: 0/5", 0.0),
     ],
 )
+@pytest.mark.fault(29)
 def test_delays_that_are_numbers(lines: bytes, delay: float) -> None:
-    """fault 29: a demand that is no number above nothing is no demand."""
+    """A demand that is no number above nothing is no demand."""
     assert ruling(200, b"User-agent: *\n" + lines + b"\n").delay() == delay
 
 
+@pytest.mark.fault(29)
 def test_long_delays_are_said(tmp_path: Path) -> None:
-    """fault 29: a delay of 12 s is one line; one of more than an hour leaves the host out, with a reason."""
+    """A delay of 12 s is one line; one of more than an hour leaves the host out, with a reason."""
     with Site(addresses={"patient": "127.0.2.1", "endless": "127.0.2.2", "other": "127.0.2.3"}).serving() as site:
         for host, delay in (("patient", 12), ("endless", 4000)):
             site.add("/robots.txt", Reply(f"User-agent: *\nCrawl-delay: {delay}\n".encode(), 200, TEXT), host)

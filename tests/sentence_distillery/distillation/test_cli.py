@@ -134,8 +134,9 @@ def test_compare(student: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.split() == cosines
 
 
+@pytest.mark.fault(20)
 def test_compare_with_no_known_word(student: Path) -> None:
-    """fault 20: an undefined cosine is reported as undefined, with the reason."""
+    """An undefined cosine is reported as undefined, with the reason."""
     with pytest.raises(SystemExit, match=r"knows none of the words of '\?!', so the cosine is undefined"):
         main("similarity", "storm", "?!", "--model", student)
 

@@ -96,8 +96,9 @@ def through_the_stages(
     return (paths.STUDENT / WEIGHTS).read_bytes()
 
 
+@pytest.mark.fault(27)
 def test_the_bytes_of_the_stages(tiny: Path) -> None:
-    """fault 27: the same texts through clean, soft_labels and student, and through distill."""
+    """The same texts through clean, soft_labels and student, and through distill."""
     expected = through_the_stages(tiny, [])
     assert json.loads((paths.COUNTERS / "student.json").read_text())["kept"] > 100
     assert saved(distill(TEXTS, tiny, **SMALL)) == expected
@@ -113,8 +114,9 @@ def test_started_from_another_encoder(tiny: Path) -> None:
     assert saved(distill(TEXTS, tiny, start_from=ROOT / "models/released", **SMALL)) == expected
 
 
+@pytest.mark.fault(18)
 def test_what_evaluation_scores_on_is_left_out(tiny: Path) -> None:
-    """fault 18: by fingerprints, as the stage `clean` leaves it out."""
+    """By fingerprints, as the stage `clean` leaves it out."""
     evaluated = SENTENCES[::3]
     expected = through_the_stages(tiny, evaluated)
     encoder = distill(TEXTS, tiny, fingerprints=fingerprints(evaluated), **SMALL)
@@ -265,8 +267,9 @@ def start(tiny: Path, settings: dict[str, Any], environment: dict[str, str]) -> 
     return subprocess.Popen(command, env=subprocess_environment() | environment, stderr=subprocess.PIPE)
 
 
+@pytest.mark.fault(2)
 def test_a_killed_call_goes_on(tiny: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """fault 2: after SIGKILL, the same call resumes from its checkpoint, to the bytes of an undisturbed one."""
+    """After SIGKILL, the same call resumes from its checkpoint, to the bytes of an undisturbed one."""
     settings = SMALL | {"epochs": 6}
     process = start(tiny, settings, halting_before_file(tmp_path / "halting", "/student.safetensors", 2))
     assert halted(tmp_path / "halting", process) == process.pid
@@ -324,8 +327,9 @@ def test_texts_that_make_no_student(tiny: Path, texts: Any, error: type[Exceptio
         distill(texts, tiny, **SMALL)
 
 
+@pytest.mark.fault(11)
 def test_sentences_that_cannot_be_written(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 11: a full disk while cleaned sentences are written is an error, not an empty corpus."""
+    """A full disk while cleaned sentences are written is an error, not an empty corpus."""
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -381,8 +385,9 @@ def test_no_teacher(teacher: Any, error: type[Exception], message: str) -> None:
         ),
     ],
 )
+@pytest.mark.fault(13)
 def test_options_out_of_their_range(tiny: Path, changes: dict[str, Any], message: str) -> None:
-    """fault 13: before any work, with the option and the value."""
+    """Before any work, with the option and the value."""
     if "maximum_length" in changes:
         config = Path("short")
         write_tiny_bert(config)

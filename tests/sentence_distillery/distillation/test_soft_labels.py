@@ -169,8 +169,9 @@ def test_two_teachers(workspace: Path, roberta: Path) -> None:
     assert counted() == (first, 0)
 
 
+@pytest.mark.fault(27)
 def test_the_same_bytes_twice(workspace: Path) -> None:
-    """fault 27: whether its vectors are kept or made again, a run ends with the same bytes."""
+    """Whether its vectors are kept or made again, a run ends with the same bytes."""
     soft_labels.main()
     first, (_, made) = written(), counted()
     assert made > 0
@@ -184,8 +185,9 @@ def test_the_same_bytes_twice(workspace: Path) -> None:
     assert written() == first
 
 
+@pytest.mark.fault(27)
 def test_the_same_bytes_on_a_cluster(workspace: Path, dask: tuple[str, list[int]]) -> None:
-    """fault 27: the embeddings of a cluster's workers are those that one process makes, and are kept like them."""
+    """The embeddings of a cluster's workers are those that one process makes, and are kept like them."""
     reference = str(workspace / "teacher")
     configure(reference=reference)
     soft_labels.main()
@@ -235,8 +237,9 @@ def flipped(file: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [truncated, flipped, Path.unlink])
+@pytest.mark.fault(15, 41)
 def test_a_damaged_file_is_made_again(workspace: Path, change: Callable[[Path], None]) -> None:
-    """fault 15, fault 41: one flipped bit in a kept vector is noticed."""
+    """One flipped bit in a kept vector is noticed."""
     soft_labels.main()
     before, (_, made) = written(), counted()
     (file,) = KEPT.iterdir()
@@ -315,8 +318,9 @@ def test_another_teacher_takes_nothing(workspace: Path, change: Callable[[], Non
     assert written() != before
 
 
+@pytest.mark.fault(1)
 def test_old_files_are_removed(workspace: Path) -> None:
-    """fault 1: vectors that no run has used for long, those of an earlier version, partial files of a killed run."""
+    """Vectors that no run has used for long, those of an earlier version, partial files of a killed run."""
     soft_labels.main()
     (file,) = KEPT.iterdir()
     old = time.time() - (KEPT_DAYS + 1) * 86_400
@@ -331,8 +335,9 @@ def test_old_files_are_removed(workspace: Path) -> None:
     assert file not in KEPT.iterdir()
 
 
+@pytest.mark.fault(1)
 def test_killed_between_files(workspace: Path, tmp_path: Path) -> None:
-    """fault 1: after SIGKILL the final path is empty, complete files are kept, and the result equals one run's."""
+    """After SIGKILL the final path is empty, complete files are kept, and the result equals one run's."""
     for part in range(PARTS):
         texts = [f"The storm number {part} closed port {row}. A ship waits for {row}." for row in range(1_200)]
         write_corpus(texts, part=part)
@@ -357,8 +362,9 @@ def test_killed_between_files(workspace: Path, tmp_path: Path) -> None:
     assert written() == resumed
 
 
+@pytest.mark.fault(19, 22)
 def test_an_embedding_that_is_not_finite(workspace: Path) -> None:
-    """fault 19, fault 22: NaN in the teacher's weights, or numbers beyond float16, never reach a soft label."""
+    """NaN in the teacher's weights, or numbers beyond float16, never reach a soft label."""
     for factor in (torch.nan, 1e6):
         tensors = load((Path("teacher") / WEIGHTS).read_bytes())
         tensors["encoder.layer.1.output.LayerNorm.weight"] *= factor

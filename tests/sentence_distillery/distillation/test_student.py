@@ -92,8 +92,9 @@ def test_from_soft_labels_to_a_model(workspace: Path, kind: Kind) -> None:
 
 
 @both
+@pytest.mark.fault(27)
 def test_the_same_bytes_twice(workspace: Path, kind: Kind) -> None:
-    """fault 27: one seed gives the same bytes."""
+    """One seed gives the same bytes."""
     student_params(kind.name)
     kind.stage.main()
     first = kind.written()
@@ -153,8 +154,9 @@ def kill_in_training(directory: Path, kind: Kind = STATIC) -> None:
 
 
 @both
+@pytest.mark.fault(2)
 def test_killed_in_training(workspace: Path, tmp_path: Path, kind: Kind, caplog: pytest.LogCaptureFixture) -> None:
-    """fault 2: after SIGKILL a run resumes from its checkpoint and ends with the bytes of an uninterrupted run."""
+    """After SIGKILL a run resumes from its checkpoint and ends with the bytes of an uninterrupted run."""
     student_params(kind.name, epochs=6)
     kill_in_training(tmp_path / "halting", kind)
     assert not kind.directory.exists()
@@ -168,10 +170,11 @@ def test_killed_in_training(workspace: Path, tmp_path: Path, kind: Kind, caplog:
     assert kind.written() == resumed
 
 
+@pytest.mark.fault(2)
 def test_a_checkpoint_from_other_word_vectors_is_ignored(
     workspace: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """fault 2: the paper's student starts afresh when only the refined vectors have changed."""
+    """The paper's student starts afresh when only the refined vectors have changed."""
     student_params("paper")
     monkeypatch.setattr(paper_student, "export", lambda *_: sys.exit("killed"))
     with pytest.raises(SystemExit, match="killed"):
@@ -215,8 +218,9 @@ def test_more_dimensions_than_the_teacher_has(workspace: Path) -> None:
         student_stage.main()
 
 
+@pytest.mark.fault(19)
 def test_sentences_without_a_known_word(workspace: Path) -> None:
-    """fault 19: a sentence without a known token is dropped and counted."""
+    """A sentence without a known token is dropped and counted."""
     student_params("paper")
     documents = [*DOCUMENTS[4:7], ". ".join(["Qzx 77"] * 36) + "."]
     write_corpus(documents, part=1)
@@ -225,8 +229,9 @@ def test_sentences_without_a_known_word(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "rate"), [(STATIC, 1e38), (PAPER, 1e30)], ids=["static", "paper"])
+@pytest.mark.fault(23)
 def test_a_loss_that_is_not_finite(workspace: Path, kind: Kind, rate: float) -> None:
-    """fault 23: it ends with the step and the batch, and the earlier model stays."""
+    """It ends with the step and the batch, and the earlier model stays."""
     student_params(kind.name)
     kind.stage.main()
     before = files(kind.directory)
@@ -251,8 +256,9 @@ def test_started_from_the_released_encoder(workspace: Path) -> None:
     assert files(STUDENT) == started
 
 
+@pytest.mark.fault(23)
 def test_equal_soft_labels(workspace: Path) -> None:
-    """fault 23: a teacher with equal embeddings of all sentences is refused; the earlier model stays."""
+    """A teacher with equal embeddings of all sentences is refused; the earlier model stays."""
     student_params()
     student_stage.main()
     before = files(STUDENT)
@@ -263,8 +269,9 @@ def test_equal_soft_labels(workspace: Path) -> None:
     assert files(STUDENT) == before
 
 
+@pytest.mark.fault(23)
 def test_a_collapsed_student() -> None:
-    """fault 23: vectors that are all alike are refused with what may help."""
+    """Vectors that are all alike are refused with what may help."""
     table = np.ones((4, 8), np.float32)
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, "storm", "port", "gale"]), table)
     tokens = TokenIds.from_lists([[1], [2], [3], [1, 2]])
@@ -274,8 +281,9 @@ def test_a_collapsed_student() -> None:
         trained.refuse_collapsed("student")
 
 
+@pytest.mark.fault(23)
 def test_a_collapsed_paper_student_is_told_what_it_has(workspace: Path) -> None:
-    """fault 23: paper 1's student has no relational weight that could be raised."""
+    """Paper 1's student has no relational weight that could be raised."""
     write_soft_labels(constant=True)
     write_params(paper_student={"epochs": 60, "learning_rate": 0.05})
     with pytest.raises(

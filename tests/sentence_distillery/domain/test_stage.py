@@ -158,8 +158,9 @@ def test_nothing_held_out(run: Path) -> None:
     assert list(held_out_figures(load_params(), 2)) == []
 
 
+@pytest.mark.fault(20)
 def test_ratings_that_are_nearly_all_equal(run: Path) -> None:
-    """fault 20: of 50 pairs 45 are rated 5; a draw of pairs that are all rated 5 is left out and counted."""
+    """Of 50 pairs 45 are rated 5; a draw of pairs that are all rated 5 is left out and counted."""
     paths.SAMPLES.symlink_to(ROOT / paths.SAMPLES)
     file = paths.EXTERNAL / "mine/ratings.csv"
     file.parent.mkdir(parents=True)

@@ -108,8 +108,9 @@ def test_sums_of_levels_are_exact() -> None:
 
 
 @pytest.mark.parametrize(("damage", "message"), [(0.3, "levels"), (300.0, "levels"), (float("nan"), "levels")])
+@pytest.mark.fault(22)
 def test_values_between_the_levels(tmp_path: Path, damage: float, message: str) -> None:
-    """fault 22: a table with values outside its stated 255 levels is refused."""
+    """A table with values outside its stated 255 levels is refused."""
     write_model(small(Precision.LEVELS), {}, tmp_path)
     broken = small(Precision.LEVELS).stored.copy()
     broken[3, 1] = damage * STEP

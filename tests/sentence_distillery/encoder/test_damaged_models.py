@@ -69,8 +69,9 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.fault(40)
 def test_a_file_of_another_kind(model: Path, name: str, damage: str) -> None:
-    """fault 40: refused with the file, or another library leaves it out and the vectors are the same."""
+    """Refused with the file, or another library leaves it out and the vectors are the same."""
     expected = StaticEncoder.load(model).encode(SENTENCE)
     DAMAGES[damage](model / name)
     try:
@@ -85,8 +86,9 @@ def test_a_file_of_another_kind(model: Path, name: str, damage: str) -> None:
 @pytest.mark.parametrize("name", [CONFIG, MODULES, SETTINGS, TOKENIZER])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(data=st.data())
+@pytest.mark.fault(41)
 def test_any_value_in_any_place(model: Path, name: str, data: st.DataObject) -> None:
-    """fault 41: one value is replaced by any other: the same vectors, or an error with the directory."""
+    """One value is replaced by any other: the same vectors, or an error with the directory."""
     expected = StaticEncoder.load(model).encode(SENTENCE)
     copy = model.with_name("copy")
     shutil.rmtree(copy, ignore_errors=True)
@@ -133,8 +135,9 @@ def test_any_value_in_any_place(model: Path, name: str, data: st.DataObject) -> 
     ],
     ids=str,
 )
+@pytest.mark.fault(41)
 def test_a_config_of_another_model(static_student: Path, change: dict[str, object]) -> None:
-    """fault 41: config.json describes another model than the files beside it."""
+    """config.json describes another model than the files beside it."""
     path = static_student / CONFIG
     config = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(config | change), encoding="utf-8")
@@ -147,8 +150,9 @@ def test_a_config_of_another_model(static_student: Path, change: dict[str, objec
 
 @pytest.mark.parametrize("place", [0.3, 0.6, 0.999])
 @pytest.mark.parametrize("layer", ["", f"{DENSE}/"])
+@pytest.mark.fault(41)
 def test_one_flipped_bit(model: Path, layer: str, place: float) -> None:
-    """fault 41: of a table or of a layer; whatever it does to the vectors, the file is refused."""
+    """Of a table or of a layer; whatever it does to the vectors, the file is refused."""
     path = model / layer / WEIGHTS
     if not path.exists():
         pytest.skip("this kind has no such layer")
@@ -189,8 +193,9 @@ def test_files_that_were_replaced_are_read_again(static_student: Path, tmp_path:
 
 
 @pytest.mark.parametrize("word", ["a", "é", "ж", "Z9"])
+@pytest.mark.fault(19)
 def test_an_endless_word_is_unknown(static_student: Path, word: str) -> None:
-    """fault 19: of five million characters; the words around it count as always."""
+    """Of five million characters; the words around it count as always."""
     encoder = StaticEncoder.load(static_student)
     endless = word * (5_000_000 // len(word))
     found = encoder.encode([f"the storm {endless} closed the port", "the storm " + word * 2000 + " closed the port"])

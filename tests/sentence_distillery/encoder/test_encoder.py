@@ -64,8 +64,9 @@ def assert_equal_to_reference(directory: Path, sentences: list[str]) -> None:
     np.testing.assert_allclose(ours, theirs, atol=TOLERANCE)
 
 
+@pytest.mark.fault(19)
 def test_odd_texts(student: Path) -> None:
-    """fault 19: empty, blank, unknown, NUL and 1 MB sentences have finite vectors, as in sentence-transformers."""
+    """Empty, blank, unknown, NUL and 1 MB sentences have finite vectors, as in sentence-transformers."""
     assert len(ODD[-1]) == 1_000_000
     assert_equal_to_reference(student, ODD)
 
@@ -90,8 +91,9 @@ def test_more_than_one_batch(student: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert_equal_to_reference(student, ODD[:-1])
 
 
+@pytest.mark.fault(19)
 def test_lone_surrogates_are_left_out(student: Path) -> None:
-    """fault 19: sentence-transformers fails on a lone surrogate; here it is read as U+FFFD, which is in no word."""
+    """Sentence-transformers fails on a lone surrogate; here it is read as U+FFFD, which is in no word."""
     encoder = StaticEncoder.load(student)
     vectors = encoder.encode(["storm \ud800 closed", "storm \ufffd closed", "\ud83d\udc4d storm", "👍 storm"])
     assert np.isfinite(vectors).all()
@@ -194,16 +196,18 @@ def offsets(begin: int, end: int) -> Callable[[Path], None]:
         (lambda path: write_tensors(path, {TABLE: table(4, 8) * np.float32(np.nan)}), r"has shape|not finite"),
     ],
 )
+@pytest.mark.fault(22)
 def test_damaged_weights(static_student: Path, damage: Callable[[Path], object], message: str) -> None:
-    """fault 22: an oversized header, bad offsets, a missing tensor, a wrong dimension: refused, the file named."""
+    """An oversized header, bad offsets, a missing tensor, a wrong dimension: refused, the file named."""
     damage(static_student / WEIGHTS)
     with pytest.raises(InputError, match=message) as refused:
         StaticEncoder.load(static_student)
     assert "dvc" not in str(refused.value)
 
 
+@pytest.mark.fault(22)
 def test_weights_that_are_not_finite(static_student: Path) -> None:
-    """fault 22: a NaN among the weights is refused."""
+    """A NaN among the weights is refused."""
     vectors: Floats = static_encoder().table.copy()
     vectors[3, 1] = np.nan
     write_tensors(static_student / WEIGHTS, {TABLE: vectors})
@@ -211,8 +215,9 @@ def test_weights_that_are_not_finite(static_student: Path) -> None:
         StaticEncoder.load(static_student)
 
 
+@pytest.mark.fault(21)
 def test_pickled_weights(static_student: Path) -> None:
-    """fault 21: a pickle under the name of the weights is refused and not opened."""
+    """A pickle under the name of the weights is refused and not opened."""
     (static_student / WEIGHTS).write_bytes(pickle.dumps({TABLE: table(2, 8)}))
     with pytest.raises(InputError, match=r"Pickled models .* are refused"):
         StaticEncoder.load(static_student)

@@ -117,7 +117,7 @@ def test_saved_pickled_and_damaged(tmp_path: Path) -> None:
     again = load(tmp_path / "student")
     np.testing.assert_array_equal(again.encode(texts), expected)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(again)).encode(texts), expected)
-    np.testing.assert_array_equal(again._twin().encode(texts), expected)
+    np.testing.assert_array_equal(again._sharing_arrays().encode(texts), expected)
     path = tmp_path / "student" / TOKENIZER
     content = json.loads(path.read_text(encoding="utf-8"))
     content["added_tokens"][0]["content"] = "storm"

@@ -106,8 +106,9 @@ def test_figures_by_hand() -> None:
     assert encoder.asked == [["a b", "c", "d", "a", "e"]]
 
 
+@pytest.mark.fault(20)
 def test_a_constant_encoder_has_a_reason() -> None:
-    """fault 20: no NaN, and the error is still a figure."""
+    """No NaN, and the error is still a figure."""
     found = {row.metric: row.value for row in evaluate(Fixed(np.ones((5, 3))), [MINE])}
     assert found["pearson"] == found["spearman"] == Unavailable("all predictions are alike")
     assert found["mae"] == pytest.approx((2 + 0 + 5) / 3)
@@ -182,8 +183,9 @@ def test_sets_that_cannot_be_scored(directory: Path, task: str, split: Any, mess
         ({"sentences1": ["a", None, "c"]}, r"pair 1 \(from 0\) has None in place of a sentence"),
     ],
 )
+@pytest.mark.fault(16)
 def test_pairs_that_do_not_fit(change: dict[str, Any], message: str) -> None:
-    """fault 16: no figure of scores outside their scale, or of columns of different lengths."""
+    """No figure of scores outside their scale, or of columns of different lengths."""
     pairs = PairSet("mine", "test", ["a", "b", "c"], ["b", "c", "d"], np.array([4, 2, 4.8]), None, (0.0, 5.0))
     with pytest.raises(InputError, match=message):
         evaluate(load(), [replace(pairs, **change)])
@@ -208,8 +210,9 @@ def test_vectors_of_another_shape(shape: tuple[int, ...]) -> None:
         evaluate(Fixed(np.ones(shape)), [MINE])
 
 
+@pytest.mark.fault(19)
 def test_vectors_that_are_not_finite() -> None:
-    """fault 19: a reason replaces every figure."""
+    """A reason replaces every figure."""
     vectors = np.ones((5, 3), dtype=np.float32)
     vectors[0, 0] = np.nan
     found = evaluate(Fixed(vectors), [MINE])

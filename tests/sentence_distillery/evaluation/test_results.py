@@ -98,8 +98,9 @@ def test_comments(tmp_path: Path) -> None:
     assert [row.value for row in read_results(path)] == [0.5]
 
 
+@pytest.mark.fault(20)
 def test_undefined_figures(tmp_path: Path) -> None:
-    """fault 20: results.csv holds the reason in words, metrics.json leaves the figure out; NaN is in neither."""
+    """results.csv holds the reason in words, metrics.json leaves the figure out; NaN is in neither."""
     results = [result(CONSTANT), result(CONSTANT, metric="spearman"), result(2.5, metric="mae")]
     export_results(tmp_path / "results.csv", results)
     write_json(tmp_path / "metrics.json", headline(results))

@@ -91,8 +91,9 @@ def test_sets_of_the_caller() -> None:
         (replace(PAIRS, labels=None), "Set 'mine' has no scores with a scale"),
     ],
 )
+@pytest.mark.fault(16)
 def test_sets_that_do_not_fit(task: Any, message: str) -> None:
-    """fault 16: columns of different lengths, and labels that no pair can have."""
+    """Columns of different lengths, and labels that no pair can have."""
     with pytest.raises(InputError, match=message):
         evaluate(load(), [task])
 

@@ -1,4 +1,4 @@
-"""fault 20: figures of data that have little to say are numbers or reasons, and no file has NaN or infinity.
+"""Figures of data that have little to say are numbers or reasons, and no file has NaN or infinity.
 
 Vectors, ratings and labels are constant, nearly constant, tied, of one class, duplicated, zero, not finite, or very
 few, in any combination.
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from measurements import cleaning_quality as corpus_quality
 from reproductions.grid.axes import Place
-from reproductions.grid.cell import TEST, Cell, Run, table_of
+from reproductions.grid.cell import TEST, Cell, TrainedRun, table_of
 from reproductions.paper1.gains import SET, Cosines
 from reproductions.paper2.pairs.thresholds import Folds, cross_validated, f1
 from reproductions.paper3.results import cell_figures, gains_over_none
@@ -38,6 +38,8 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.reporting.domain import domain_section
 from sentence_distillery.reporting.intervals import spearman_interval
+
+pytestmark = pytest.mark.fault(20)
 
 SIZES = st.sampled_from([0, 1, 2, 3, 4, 9, 30])
 NOT_A_NUMBER = re.compile(r"(?<![A-Za-z])(?:nan|inf|infinity)(?![A-Za-z])", re.IGNORECASE)
@@ -223,7 +225,7 @@ def test_gains(drawn: tuple[Floats, list[Floats]], tmp_path: Path) -> None:
     cells = [
         Cell(
             Place(encoder="mini", task="stsb", weight=weight),
-            [Run(seed) for seed in (1, 2)],
+            [TrainedRun(seed) for seed in (1, 2)],
             pa.concat_tables([table_of(seed, {TEST: {"rating": ratings, "score": each}}) for seed in (1, 2)]),
         )
         for weight, each in zip((0.0, 0.2), cosines, strict=True)

@@ -92,8 +92,9 @@ def test_a_directory_replaces_what_was_there(tmp_path: Path) -> None:
     assert files(tmp_path) == {"model/second": b""}
 
 
+@pytest.mark.fault(1)
 def test_a_partial_path_of_a_killed_run_is_overwritten(tmp_path: Path) -> None:
-    """fault 1: files of a killed run do not mix with those of the next one."""
+    """Files of a killed run do not mix with those of the next one."""
     for partial in (tmp_path / ".model.partial", tmp_path / ".model.old.partial"):
         partial.mkdir()
         (partial / "stale").touch()
@@ -103,8 +104,9 @@ def test_a_partial_path_of_a_killed_run_is_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, InputError])
+@pytest.mark.fault(3)
 def test_an_error_leaves_the_earlier_output(error: type[BaseException], tmp_path: Path) -> None:
-    """fault 3: an error or Ctrl-C inside the block removes the partial files and passes on."""
+    """An error or Ctrl-C inside the block removes the partial files and passes on."""
     for name in ("file", "directory"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / "file").write_text("earlier")
@@ -119,8 +121,9 @@ def test_an_error_leaves_the_earlier_output(error: type[BaseException], tmp_path
 
 
 @pytest.mark.parametrize("earlier", [True, False])
+@pytest.mark.fault(1)
 def test_killed_while_writing(earlier: bool, tmp_path: Path) -> None:
-    """fault 1: SIGKILL leaves nothing new at a final path, and the earlier output intact."""
+    """SIGKILL leaves nothing new at a final path, and the earlier output intact."""
     if earlier:
         (tmp_path / "model").mkdir()
         (tmp_path / "model/weights").write_text("earlier")
@@ -139,8 +142,9 @@ def test_killed_while_writing(earlier: bool, tmp_path: Path) -> None:
     assert {name: data for name, data in files(tmp_path).items() if ".partial" not in name} == before
 
 
+@pytest.mark.fault(1)
 def test_killed_while_replacing_a_directory(tmp_path: Path) -> None:
-    """fault 1: SIGKILL while the old directory is being removed leaves the new one complete, never half of the old."""
+    """SIGKILL while the old directory is being removed leaves the new one complete, never half of the old."""
     (tmp_path / "model").mkdir()
     for name in ("config", "weights"):
         (tmp_path / "model" / name).write_text("earlier")
@@ -191,8 +195,9 @@ def earlier_output(target: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.fault(11)
 def test_file_too_large(kind: str, tmp_path: Path, small_files: None) -> None:
-    """fault 11: a write that the system refuses names the path; nothing partial stays, the earlier output does."""
+    """A write that the system refuses names the path; nothing partial stays, the earlier output does."""
     target = tmp_path / "output"
     earlier_output(target, kind)
     before = files(tmp_path)
@@ -202,8 +207,9 @@ def test_file_too_large(kind: str, tmp_path: Path, small_files: None) -> None:
 
 
 @pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.fault(11)
 def test_disk_full(kind: str, small_disk: Path) -> None:
-    """fault 11: a disk that is really full."""
+    """A disk that is really full."""
     target = small_disk / "output"
     earlier_output(target, kind)
     before = files(small_disk)
@@ -213,8 +219,9 @@ def test_disk_full(kind: str, small_disk: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.fault(11)
 def test_read_only_directory(kind: str, small_disk: Path) -> None:
-    """fault 11: a directory that not even root can write."""
+    """A directory that not even root can write."""
     target = small_disk / "output"
     earlier_output(target, kind)
     before = files(small_disk)
@@ -225,8 +232,9 @@ def test_read_only_directory(kind: str, small_disk: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.fault(11)
 def test_parent_is_a_file(kind: str, tmp_path: Path) -> None:
-    """fault 11: a place that cannot be written, for root neither, on any machine."""
+    """A place that cannot be written, for root neither, on any machine."""
     (tmp_path / "models").write_text("a file")
     with pytest.raises(InputError, match=r"models/output could not be written: (File exists|Not a directory)"):
         WRITERS[kind](tmp_path / "models/output")
@@ -234,8 +242,9 @@ def test_parent_is_a_file(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {"mae": [1.0, float("-inf")]}])
+@pytest.mark.fault(20)
 def test_json_refuses_what_it_has_no_word_for(value: object, tmp_path: Path) -> None:
-    """fault 20: NaN and infinity never reach a JSON file."""
+    """NaN and infinity never reach a JSON file."""
     write_json(tmp_path / "metrics.json", {"earlier": 1})
     with pytest.raises(ValueError, match="Out of range float values are not JSON compliant"):
         write_json(tmp_path / "metrics.json", value)
@@ -256,8 +265,9 @@ def test_missing_file(read: Callable[[Path], Any], tmp_path: Path) -> None:
         read(tmp_path / "absent")
 
 
+@pytest.mark.fault(27)
 def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
-    """fault 27: no clock and no path in a file."""
+    """No clock and no path in a file."""
     write_table(tmp_path / "one.parquet", TABLE)
     write_table(tmp_path / "two/other.parquet", TABLE.combine_chunks())
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two/other.parquet").read_bytes()
@@ -275,8 +285,9 @@ def test_table_round_trip(tmp_path: Path) -> None:
     assert read_table(tmp_path / "words.parquet", reordered).column_names == ["count", "word"]
 
 
+@pytest.mark.fault(15)
 def test_truncated_table(tmp_path: Path) -> None:
-    """fault 15: a file cut short anywhere is a clean error that names it."""
+    """A file cut short anywhere is a clean error that names it."""
     path = tmp_path / "words.parquet"
     write_table(path, TABLE)
     data = path.read_bytes()
@@ -286,8 +297,9 @@ def test_truncated_table(tmp_path: Path) -> None:
             read_table(path, SCHEMA)
 
 
+@pytest.mark.fault(15)
 def test_flipped_bits(tmp_path: Path) -> None:
-    """fault 15: one flipped bit in any byte is a clean error that names the file, or changes nothing that is read."""
+    """One flipped bit in any byte is a clean error that names the file, or changes nothing that is read."""
     path = tmp_path / "words.parquet"
     table = TABLE.slice(0, 20)
     write_table(path, table)
@@ -303,8 +315,9 @@ def test_flipped_bits(tmp_path: Path) -> None:
     assert errors > len(data) / 2
 
 
+@pytest.mark.fault(15)
 def test_other_bytes(tmp_path: Path) -> None:
-    """fault 15: a file that is not Parquet at all."""
+    """A file that is not Parquet at all."""
     for content in (b"word,count\na,1\n", b"PAR1PAR1", os.urandom(1000), b"PAR1" + os.urandom(1000) + b"PAR1"):
         (tmp_path / "words.parquet").write_bytes(content)
         with pytest.raises(InputError, match=r"words\.parquet cannot be read"):
@@ -344,8 +357,9 @@ def test_tensors_round_trip(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found["turned"], array.T)
 
 
+@pytest.mark.fault(21)
 def test_a_pickle_is_refused(tmp_path: Path) -> None:
-    """fault 21: a pickle under the name of a model is refused, and none of its code runs."""
+    """A pickle under the name of a model is refused, and none of its code runs."""
     ran = tmp_path / "ran"
 
     class Payload:
@@ -384,8 +398,9 @@ def _header(header: object, data: bytes = b"\0" * 16) -> bytes:
         save({"x": np.zeros(4, dtype=np.float32)})[:-1],
     ],
 )
+@pytest.mark.fault(22)
 def test_damaged_tensors(content: bytes, tmp_path: Path) -> None:
-    """fault 22: an oversized header, bad offsets, impossible shapes, a truncated file: one clean error each."""
+    """An oversized header, bad offsets, impossible shapes, a truncated file: one clean error each."""
     (tmp_path / "model.safetensors").write_bytes(content)
     with pytest.raises(
         InputError, match=r"model\.safetensors is not a readable safetensors file .* Restore or rebuild it\.$"
@@ -402,15 +417,17 @@ def test_damaged_tensors(content: bytes, tmp_path: Path) -> None:
         ({"x": (None, None)}, r"tensor 'x' has shape \(4,\), expected \(None, None\)"),
     ],
 )
+@pytest.mark.fault(22)
 def test_other_tensors(shapes: dict[str, tuple[int | None, ...]], message: str, tmp_path: Path) -> None:
-    """fault 22: a missing tensor and a wrong dimension."""
+    """A missing tensor and a wrong dimension."""
     write_tensors(tmp_path / "model.safetensors", {"x": np.zeros(4, dtype=np.float32)})
     with pytest.raises(InputError, match=message):
         read_tensors(tmp_path / "model.safetensors", shapes)
 
 
+@pytest.mark.fault(1)
 def test_partial_names_are_ignored_by_git_and_dvc() -> None:
-    """fault 1: git never tracks files of a killed run."""
+    """Git never tracks files of a killed run."""
     target = artifacts._partial(Path("models/student"))
     assert target == Path("models/.student.partial")
     for file in (".gitignore", ".dvcignore"):

@@ -46,8 +46,9 @@ def stage(body: str, before: str = "", streams: str = "") -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.fault(42)
 def test_a_full_tmpdir_is_named(tmp_path: Path, small_files: None) -> None:
-    """fault 42: the directory of temporary files is named, and not the output that was to be written."""
+    """The directory of temporary files is named, and not the output that was to be written."""
     with (
         pytest.raises(InputError, match=rf"temporary files, {tempfile.gettempdir()}, cannot be used: .* or set TMPDIR"),
         atomic_directory(tmp_path / "sentences"),
@@ -58,8 +59,9 @@ def test_a_full_tmpdir_is_named(tmp_path: Path, small_files: None) -> None:
         file.flush()
 
 
+@pytest.mark.fault(42)
 def test_a_file_elsewhere_is_named(tmp_path: Path) -> None:
-    """fault 42: what could not be read or written within the block of another output."""
+    """What could not be read or written within the block of another output."""
     with (
         pytest.raises(InputError, match=r"sentences could not be written: No such file or directory \(.*/nowhere\)\."),
         atomic_directory(tmp_path / "sentences"),
@@ -75,14 +77,16 @@ def test_a_file_elsewhere_is_named(tmp_path: Path) -> None:
         ("EMFILE", 24, r"Raise the limit of open files \(`ulimit -n 1024`\)"),
     ],
 )
+@pytest.mark.fault(42)
 def test_what_a_stage_says_of_a_place(workspace: Path, code: str, number: int, remedy: str) -> None:
-    """fault 42: wherever it happens, such as in the lock, the counters or a cache: one line with the path."""
+    """Wherever it happens, such as in the lock, the counters or a cache: one line with the path."""
     status, said = stage(f"import errno, os; raise OSError(errno.{code}, os.strerror(errno.{code}), '/data/x')")
     assert (status, said) == (1, f"thing: /data/x: {os.strerror(number)}. {remedy.replace(chr(92), '')}.\n")
 
 
+@pytest.mark.fault(42)
 def test_counters_that_cannot_be_written(workspace: Path) -> None:
-    """fault 42: a file in the place of the directory of counters and locks is named, without a traceback."""
+    """A file in the place of the directory of counters and locks is named, without a traceback."""
     Path("reports").mkdir()
     Path("reports/counters").write_text("a file")
     status, said = stage("counters.keep()")
@@ -90,8 +94,9 @@ def test_counters_that_cannot_be_written(workspace: Path) -> None:
     assert said == "thing: reports/counters: File exists. Remove it: a directory must be there.\n"
 
 
+@pytest.mark.fault(42)
 def test_too_little_memory(workspace: Path) -> None:
-    """fault 42: the stage, its size and what to lower."""
+    """The stage, its size and what to lower."""
     status, said = stage("raise MemoryError('Unable to allocate 9 GiB')")
     assert status == 1 and "Traceback" not in said
     assert said.startswith("thing: out of memory at ")
@@ -99,16 +104,18 @@ def test_too_little_memory(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("streams", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.fault(52)
 def test_closed_streams(workspace: Path, streams: str) -> None:
-    """fault 52: a stage without standard streams does its work, and no message goes into a file of its own."""
+    """A stage without standard streams does its work, and no message goes into a file of its own."""
     status, _ = stage("print('a line'); counters.keep(); open('output.txt', 'w').write('mine')", streams=streams)
     assert status == 0
     assert Path("output.txt").read_text() == "mine"
     assert '"kept": 1' in Path("reports/counters/thing.json").read_text()
 
 
+@pytest.mark.fault(52)
 def test_few_file_handles(workspace: Path) -> None:
-    """fault 52: a stage works with 64 file handles; with too few it says which limit to raise."""
+    """A stage works with 64 file handles; with too few it says which limit to raise."""
     assert stage("counters.keep()", before="ulimit -n 64;")[0] == 0
     status, said = stage("[open('program.py') for _ in range(99)]", before="ulimit -n 64;")
     assert status == 1 and "Traceback" not in said

@@ -45,9 +45,9 @@ from sentence_distillery.io.artifacts import (
     write_table,
     write_tensors,
 )
-from sentence_distillery.io.contents import SEAL, Counted, ParserScores, Student, seal
+from sentence_distillery.io.contents import SEAL, Counted, ParserScores, StudentConfig, seal
 from sentence_distillery.io.unavailable import read_unavailable
-from sentence_distillery.reporting.contents import Benchmarks, CorpusOverview, Kept, Paraphrase
+from sentence_distillery.reporting.contents import Benchmarks, CorpusOverview, Paraphrase, SavedMatrix
 from sentence_distillery.reporting.page import read_cleaning, read_curve, read_trials
 from sentence_distillery.reporting.sizes import COLUMNS as PARETO
 from sentence_distillery.reporting.sizes import read_pareto
@@ -92,7 +92,7 @@ JSON: dict[str, tuple[Any, Read]] = {  # a content that is right, and its reader
         lambda path: BenchmarkData(path.parent).provenance(),
     ),
     "teacher.json": (TEACHER, lambda path: LabelledCorpus(path.parent, path.parent).teacher),
-    "config.json": (CONFIG, by(Student)),
+    "config.json": (CONFIG, by(StudentConfig)),
     "paper_student.json": (CONFIG | {"refined": "contrastive"}, by(PaperStudent)),
     "counters.json": (COUNTED, by(Counted)),
     "files.json": (COUNTED | {"files": {"reports/a.json": "ab12"}}, by(Files)),
@@ -121,7 +121,7 @@ JSON: dict[str, tuple[Any, Read]] = {  # a content that is right, and its reader
         DRAWN | {"dataset": "mrpc", "pairs": {"test": 3}, "removed": {"a": 1}, "winner": None},
         by(Paraphrase),
     ),
-    "kept.json": (DRAWN | {"pairs": 3}, by(Kept)),
+    "kept.json": (DRAWN | {"pairs": 3}, by(SavedMatrix)),
     "pair_cost.json": (
         {"absent": None, "encoder": "tiny", "sentences": 20, "corpus": 10_000}
         | {"systems": [{"system": "alone", "runs": 9}]},
@@ -165,8 +165,9 @@ def refused(read: Read, path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", JSON)
+@pytest.mark.fault(41)
 def test_json_of_another_content(name: str, tmp_path: Path) -> None:
-    """fault 41: `{}`, `[1]`, a key that is missing and every value of another type are refused, by the file and place.
+    """`{}`, `[1]`, a key that is missing and every value of another type are refused, by the file and place.
 
     A set in place of a value stands for what no schema allows: each value is replaced by an object of objects.
     """
@@ -193,8 +194,9 @@ def test_json_of_another_content(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", JSON)
+@pytest.mark.fault(40)
 def test_json_that_is_cut_short_or_is_not_a_file(name: str, tmp_path: Path) -> None:
-    """fault 40: a FIFO or a directory in the place of a file is refused before it is opened; so is what is not JSON."""
+    """A FIFO or a directory in the place of a file is refused before it is opened; so is what is not JSON."""
     right, read = JSON[name]
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
@@ -210,8 +212,9 @@ def test_json_that_is_cut_short_or_is_not_a_file(name: str, tmp_path: Path) -> N
     refused(read, path)
 
 
+@pytest.mark.fault(41)
 def test_counters_with_a_flipped_bit(tmp_path: Path) -> None:
-    """fault 41: counters have no others that know their checksum, so they carry a seal over their own content."""
+    """Counters have no others that know their checksum, so they carry a seal over their own content."""
     path = tmp_path / "counters.json"
     sealed = COUNTED | {SEAL: seal(COUNTED)}
     write_json(path, sealed)
@@ -220,8 +223,9 @@ def test_counters_with_a_flipped_bit(tmp_path: Path) -> None:
     refused(by(Counted), path)
 
 
+@pytest.mark.fault(41)
 def test_figures_that_cannot_be(tmp_path: Path) -> None:
-    """fault 41: numbers that contradict each other, or lie outside of their range, are refused without a checksum."""
+    """Numbers that contradict each other, or lie outside of their range, are refused without a checksum."""
     for name, place, value, message in (
         ("counters.json", ("kept",), 8, "total 10 is not kept 8"),
         ("counters.json", ("dropped", "rare"), -3, "greater than or equal to 0"),
@@ -262,8 +266,9 @@ TEXTS |= {"metric", "paper", "table", "encoder", "pooling", "strategy", "start",
 
 
 @pytest.mark.parametrize("name", TABLES)
+@pytest.mark.fault(41)
 def test_tables_of_another_content(name: str, tmp_path: Path) -> None:
-    """fault 41: a table without a column, with a field too many or a text in place of a number is refused."""
+    """A table without a column, with a field too many or a text in place of a number is refused."""
     write, read = TABLES[name]
     path = tmp_path / name
     write(path)
@@ -301,8 +306,9 @@ def flipped(path: Path, at: int) -> None:
 NUMBERS = pa.table({"n": pa.array(range(100), pa.int64())})
 
 
+@pytest.mark.fault(41)
 def test_a_figure_with_a_flipped_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 41: 0.6512 that has become 0.6513 is refused by its checksum, in each kind of file; so is a lost part."""
+    """0.6512 that has become 0.6513 is refused by its checksum, in each kind of file; so is a lost part."""
     monkeypatch.chdir(tmp_path)
     figures, table, tensors = Path("figures.json"), Path("figures.csv"), Path("model/model.safetensors")
     parts = Path("parts")
@@ -347,8 +353,9 @@ def test_a_figure_with_a_flipped_bit(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert read_rows(table, {})[0]["value"] == "1.6500"  # outside of a ledger nothing is known
 
 
+@pytest.mark.fault(41)
 def test_a_damaged_model_of_pairs_is_not_published(tmp_path: Path) -> None:
-    """fault 41: the best cell is copied to models/paraphraser only if its reader would take it."""
+    """The best cell is copied to models/paraphraser only if its reader would take it."""
     about, weights = tmp_path / "pairs.json", tmp_path / "model.safetensors"
     right = JSON["model.json"][0]
     write_json(about, right)

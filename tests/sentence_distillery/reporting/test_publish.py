@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reproductions.paper2.cell import Cell
+from reproductions.paper2.cell import PairCell
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 from sentence_distillery.io.unavailable import Figure, Unavailable
@@ -138,7 +138,7 @@ def test_curves_stand_beside_those_of_earlier_runs(tmp_path: Path) -> None:
     source, target = tmp_path / "paraphrase.json", tmp_path / "mrpc.json"
 
     def cell(encoder: str, strategy: str) -> dict[str, Any]:
-        return asdict(Cell(encoder, "mean", "", strategy))
+        return asdict(PairCell(encoder, "mean", "", strategy))
 
     def publish(pairs: int, *cells: tuple[str, str, int], orders: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
         drawn: dict[str, Any] = {"threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8]}

@@ -14,7 +14,7 @@ import pytest
 
 from reproductions.paper1 import reproduction
 from reproductions.paper1.published import with_published
-from reproductions.paper2.cell import Cell
+from reproductions.paper2.cell import PairCell
 from reproductions.systems.registry import SYSTEMS
 from sentence_distillery.domain.measures import METRICS
 from sentence_distillery.domain.scoring import DATASET
@@ -130,7 +130,7 @@ def focus_row(encoder: str, weight: float | str, dataset: str, value: float, n: 
     return Result(*where, value, n, "3", "5", encoder=encoder, strategy="component focus", weight=weight)
 
 
-def pair_rows(cell: Cell, dataset: str, accuracy: float, n: int, table: str = "") -> list[Result]:
+def pair_rows(cell: PairCell, dataset: str, accuracy: float, n: int, table: str = "") -> list[Result]:
     """Make the rows of a cell of paper 2: accuracy, F1 and seconds."""
     where = (f"{cell.encoder} {cell.pooling}", dataset, "test", cell.name)
     values = {"accuracy": accuracy, "f1": 0.8, "seconds": 412.0}
@@ -156,7 +156,7 @@ def write_focus() -> None:
 
 def write_paraphrase() -> None:
     """Write paper 2's results: a cell with figures, one without, table 4, and the cost of comparing sentences."""
-    cell = Cell("tiny", "mean", "", "cosine")
+    cell = PairCell("tiny", "mean", "", "cosine")
     accuracy, *others = pair_rows(cell, HOSTILE, 0.7123, 84)
     rows = [replace(accuracy, low=0.68, high=0.74, spread=0.01, seeds=2), *others]
     rows += [replace(accuracy, split="validation", value=0.7, n=125), replace(accuracy, metric="threshold", value=0.5)]
@@ -164,7 +164,7 @@ def write_paraphrase() -> None:
     rows.append(replace(accuracy, dataset="stsb", metric="spearman", value=0.5))
     absent = replace(cell, pooling="cls")
     rows += [replace(row, value=Unavailable(HOSTILE)) for row in pair_rows(absent, HOSTILE, 0.0, 0)[:2]]
-    rows += pair_rows(Cell("tiny", "cls", "the heads alone", "u,v"), HOSTILE, 0.6987, 84, "4")[:2]
+    rows += pair_rows(PairCell("tiny", "cls", "the heads alone", "u,v"), HOSTILE, 0.6987, 84, "4")[:2]
     write_results(paths.PARAPHRASE_RESULTS, rows)
     found: dict[str, Any] = {
         "dataset": HOSTILE,
@@ -173,7 +173,7 @@ def write_paraphrase() -> None:
         "winner": "tiny-mean-cosine",
     }
     curve = {"threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8], "seeds": 2}
-    first, second = Cell("tiny", "mean", "", "triplet"), Cell("tiny", "mean", "combined", "cosine")
+    first, second = PairCell("tiny", "mean", "", "triplet"), PairCell("tiny", "mean", "combined", "cosine")
     order = {"first": first.content(), "second": second.content(), "difference": 0.0123, "share": 0.97}
     found |= {"curves": [curve | {"cell": cell.content()}], "orders": [order]}
     write_json(paths.PARAPHRASE_REPORT, found)
@@ -466,8 +466,9 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
     assert "MyModel is paper 1’s student" in " ".join(outline.text.split())
 
 
+@pytest.mark.fault(25)
 def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
-    """fault 25: each system of the paper has its row; a figure that is not here is a dash, not another system's."""
+    """Each system of the paper has its row; a figure that is not here is a dash, not another system's."""
     write_figures(beside_paper())
     table = reproduction.tables(read_figures(), {"stsb": benchmark("pairs", {"test": 1379})})[0]
     (_, systems), (_, others) = table.blocks
@@ -577,8 +578,9 @@ def test_a_missing_file_of_a_paper_is_named(workspace: Path, path: Path) -> None
         paper_pages.main()
 
 
+@pytest.mark.fault(25)
 def test_the_pages_link_to_each_other(workspace: Path) -> None:
-    """fault 25: the report names each paper, and each paper the report and the others."""
+    """The report names each paper, and each paper the report and the others."""
     assert {f'<a href="paper{number}.html">' for number in (1, 2, 3)} <= set(
         re.findall(r"<a href=\"paper\d.html\">", page())
     )
@@ -738,16 +740,16 @@ def test_paper_2(workspace: Path) -> None:
 def test_what_longer_runs_have_left(workspace: Path) -> None:
     """Cells of paper 2 in the paper's order, whatever the order of the file; paper 3's by weight, with their gains."""
     assert "as far as" not in paper("paper2") + paper("paper3")
-    cells = [Cell("tiny", "cls", "", "cosine"), Cell("tiny", "mean", "modern", "pair")]
-    cells += [Cell("tiny", "mean", start, name) for start, name in (("combined", "siamese"), ("", "siamese"))]
-    cells.append(Cell("tiny", "mean", "", HOSTILE))
+    cells = [PairCell("tiny", "cls", "", "cosine"), PairCell("tiny", "mean", "modern", "pair")]
+    cells += [PairCell("tiny", "mean", start, name) for start, name in (("combined", "siamese"), ("", "siamese"))]
+    cells.append(PairCell("tiny", "mean", "", HOSTILE))
     kept = [row for cell in cells for row in pair_rows(cell, "mrpc", 0.7319, 1725)]
     kept[-3] = replace(kept[-3], low=0.68, high=0.74)
-    gone = pair_rows(Cell("big", "max", "", "triplet"), "mrpc", 0.0, 0)[:1]
+    gone = pair_rows(PairCell("big", "max", "", "triplet"), "mrpc", 0.0, 0)[:1]
     absent = [replace(row, value=Unavailable("weights not available here")) for row in gone]
-    fourth = pair_rows(Cell("tiny", "cls", "the encoder too", "|u-v|,u*v"), "mrpc", 0.7654, 1725, "4")[:2]
+    fourth = pair_rows(PairCell("tiny", "cls", "the encoder too", "|u-v|,u*v"), "mrpc", 0.7654, 1725, "4")[:2]
     write_results(paths.PARAPHRASE_RUNS / "mrpc.csv", kept + absent + fourth)
-    first, second = Cell("tiny", "mean", "", "ranking"), cells[0]
+    first, second = PairCell("tiny", "mean", "", "ranking"), cells[0]
     orders = [{"first": first.content(), "second": second.content(), "difference": 0.0345, "share": 0.62}]
     curve = {"threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8], "seeds": 1}
     curves = [curve | {"cell": cells[1].content()}]

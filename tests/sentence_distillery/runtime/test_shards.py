@@ -134,8 +134,9 @@ def test_bad_input_while_preparing() -> None:
     assert not worker_processes(os.getpid())
 
 
+@pytest.mark.fault(9)
 def test_bad_input_in_a_worker(elsewhere: dict[str, object]) -> None:
-    """fault 9: an input error has the same message wherever it is found."""
+    """An input error has the same message wherever it is found."""
     with pytest.raises(InputError, match=r"^shard 0: give another$"):
         results(refuse, range(3), Shards.model_validate(elsewhere))
 
@@ -146,15 +147,17 @@ def test_an_error_of_the_program_keeps_its_traceback() -> None:
     assert "return 1 / number" in str(caught.value.__cause__)
 
 
+@pytest.mark.fault(12)
 def test_a_killed_process() -> None:
-    """fault 12: a worker that dies ends the stage with one line, and the other worker."""
+    """A worker that dies ends the stage with one line, and the other worker."""
     with pytest.raises(InputError, match=r"A worker process died \(SIGKILL\)\. .* lower shards\.processes"):
         results(die, range(8), TWO)
     assert not worker_processes(os.getpid())
 
 
+@pytest.mark.fault(12)
 def test_a_killed_worker_of_the_cluster(dask: tuple[str, list[int]], tmp_path: Path) -> None:
-    """fault 12: Dask gives the shard to another worker, and gives up if that dies, too."""
+    """Dask gives the shard to another worker, and gives up if that dies, too."""
     where = Shards(processes=1, dask=dask[0])
     assert results(partial(die_once, tmp_path / "died"), range(5), where) == [0, 1, 2, 3, 4]
     assert (tmp_path / "died").exists()
@@ -164,8 +167,9 @@ def test_a_killed_worker_of_the_cluster(dask: tuple[str, list[int]], tmp_path: P
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.fault(3)
 def test_workers_end_with_the_stage(number: signal.Signals, tmp_path: Path) -> None:
-    """fault 3: whatever ends a stage ends its workers, those in the midst of a shard included."""
+    """Whatever ends a stage ends its workers, those in the midst of a shard included."""
     # Nothing tells a sleeper that its parent has been killed.
     seconds = 1 if number is signal.SIGKILL else FOREVER
     program = (
@@ -209,8 +213,9 @@ def test_a_scheduler_without_workers(tmp_path: Path, monkeypatch: pytest.MonkeyP
         results(square, range(3), Shards(processes=1, dask=address))
 
 
+@pytest.mark.fault(12)
 def test_a_scheduler_that_dies(tmp_path: Path) -> None:
-    """fault 12: the caller that waits for a shard gets the error."""
+    """The caller that waits for a shard gets the error."""
     with (
         cluster(tmp_path) as (address, pids),
         map_shards(time.sleep, [0, 60], Shards(processes=1, dask=address)) as all,
@@ -221,8 +226,9 @@ def test_a_scheduler_that_dies(tmp_path: Path) -> None:
             next(all)
 
 
+@pytest.mark.fault(36)
 def test_a_worker_with_other_code(tmp_path: Path) -> None:
-    """fault 36: one changed line on a worker changed most sentences, unnoticed; another version could."""
+    """One changed line on a worker changed most sentences, unnoticed; another version could."""
     for package in ("sentence_distillery", "tests"):
         shutil.copytree(
             ROOT / package, tmp_path / "code" / package, ignore=shutil.ignore_patterns("*.npz", "__pycache__")

@@ -57,8 +57,9 @@ def test_mean_pooling_in_batches(directory: Path, batch_tokens: int) -> None:
     np.testing.assert_allclose(vectors, one_by_one(directory), atol=1e-5)
 
 
+@pytest.mark.fault(27)
 def test_batches_side_by_side(directory: Path) -> None:
-    """fault 27: the same bytes on one core and on three; the caller's number of threads does not change."""
+    """The same bytes on one core and on three; the caller's number of threads does not change."""
     encoder, before = load_encoder(teacher(directory)), torch.get_num_threads()
     found = []
     for threads in (1, 3):
@@ -96,8 +97,9 @@ def test_several_weightings_at_once(directory: Path) -> None:
     assert not nothing.any()
 
 
+@pytest.mark.fault(19)
 def test_long_sentences_are_cut(bert: Path) -> None:
-    """fault 19: a sentence of 1 MB is cut at the maximum length, its end kept special."""
+    """A sentence of 1 MB is cut at the maximum length, its end kept special."""
     encoder = load_encoder(teacher(bert, maximum_length=8))
     (ids,) = encoder.token_ids(["the storm " * 100_000])
     assert len(ids) == 8
@@ -129,42 +131,47 @@ def refused(directory: Path, message: str) -> None:
         load_encoder(teacher(directory))
 
 
+@pytest.mark.fault(21)
 def test_pickled_weights_are_refused(broken: Path) -> None:
-    """fault 21: a directory with pickled weights only is refused; they are never opened."""
+    """A directory with pickled weights only is refused; they are never opened."""
     torch.save(load((broken / WEIGHTS).read_bytes()), broken / "pytorch_model.bin")
     (broken / WEIGHTS).unlink()
     refused(broken, r"has no model\.safetensors \(it has .*pytorch_model\.bin.*\)\. Pickled weights are refused")
 
 
+@pytest.mark.fault(21)
 def test_a_pickle_as_safetensors(broken: Path) -> None:
-    """fault 21: a pickle under the name of the weights is refused."""
+    """A pickle under the name of the weights is refused."""
     torch.save(load((broken / WEIGHTS).read_bytes()), broken / WEIGHTS)
     refused(broken, "does not load as an encoder")
 
 
+@pytest.mark.fault(22)
 def test_an_oversized_header(broken: Path) -> None:
-    """fault 22."""
     (broken / WEIGHTS).write_bytes(struct.pack("<Q", 2**40) + b"{}")
     refused(broken, "does not load as an encoder")
 
 
+@pytest.mark.fault(22)
 def test_truncated_weights(broken: Path) -> None:
-    """fault 22: offsets beyond the end."""
+    """Offsets beyond the end."""
     content = (broken / WEIGHTS).read_bytes()
     (broken / WEIGHTS).write_bytes(content[:-100])
     refused(broken, "does not load as an encoder")
 
 
+@pytest.mark.fault(22)
 def test_a_missing_tensor(broken: Path) -> None:
-    """fault 22: a tensor that is absent is not replaced by random numbers."""
+    """A tensor that is absent is not replaced by random numbers."""
     tensors = load((broken / WEIGHTS).read_bytes())
     del tensors["encoder.layer.1.output.dense.weight"]
     save_file(tensors, broken / WEIGHTS, metadata={"format": "pt"})
     refused(broken, r"lacks 1 tensors, the first is 'encoder\.layer\.1\.output\.dense\.weight'")
 
 
+@pytest.mark.fault(2)
 def test_a_missing_pooler_does_not_matter(broken: Path) -> None:
-    """Nor is it drawn by chance: a checkpoint of the encoder is known by its weights (fault 2)."""
+    """Nor is it drawn by chance: a checkpoint of the encoder is known by its weights."""
     tensors = {
         name: value for name, value in load((broken / WEIGHTS).read_bytes()).items() if not name.startswith("pooler.")
     }
@@ -176,8 +183,8 @@ def test_a_missing_pooler_does_not_matter(broken: Path) -> None:
     assert all(torch.equal(tensor, again[name]) for name, tensor in encoder.model.state_dict().items())
 
 
+@pytest.mark.fault(22)
 def test_a_wrong_dimension(broken: Path) -> None:
-    """fault 22."""
     config = json.loads((broken / "config.json").read_text(encoding="utf-8"))
     (broken / "config.json").write_text(json.dumps(config | {"intermediate_size": 20}), encoding="utf-8")
     refused(broken, "does not load as an encoder")
@@ -198,8 +205,9 @@ def test_sha256(bert: Path) -> None:
         load_encoder(teacher(bert, sha256="0" * 64))
 
 
+@pytest.mark.fault(24)
 def test_a_missing_package() -> None:
-    """fault 24: the message says what to install."""
+    """The message says what to install."""
     with pytest.raises(
         InputError, match=r"package 'no-such-teacher' is not installed; run `pip install no-such-teacher`"
     ):
@@ -243,8 +251,9 @@ def asked(hub: socket.socket) -> int:
     return count
 
 
+@pytest.mark.fault(24)
 def test_no_network(hub: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: one message that says where to put the model, however the network fails, and no long wait: the wait
+    """One message that says where to put the model, however the network fails, and no long wait: the wait
     for a hub that never answers is HUB_SECONDS, without repeats."""
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{hub.getsockname()[1]}")
     monkeypatch.setattr("huggingface_hub.hf_api.constants.HF_HUB_CACHE", str(tmp_path))

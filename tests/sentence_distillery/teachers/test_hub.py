@@ -99,8 +99,9 @@ def test_without_the_hub_the_cache_is_enough(hub: Hub, monkeypatch: pytest.Monke
     assert len(hub.asked) == before
 
 
+@pytest.mark.fault(24)
 def test_a_revision_that_the_hub_does_not_have(hub: Hub) -> None:
-    """fault 24: another commit than the pinned one is not taken in its place."""
+    """Another commit than the pinned one is not taken in its place."""
     entry = Teacher.model_validate(ENTRIES["bert"] | {"revision": "0" * 40})
     with pytest.raises(AbsentModelError, match=f"bert-base-uncased at {'0' * 40} is not in the local hub cache"):
         load_encoder(entry)

@@ -33,8 +33,9 @@ def test_equals_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.abs(encoder.embed(ids, 100)[0] - np.asarray(expected)).max() < 1e-4
 
 
+@pytest.mark.fault(25)
 def test_two_first_loads_at_once(tmp_path: Path) -> None:
-    """fault 25: both get the complete directory, and no partial file is left next to it."""
+    """Both get the complete directory, and no partial file is left next to it."""
     code = f"from sentence_distillery.teachers.transformer import find_model; print(find_model('package:{NAME}', None))"
     loads = [
         subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True)

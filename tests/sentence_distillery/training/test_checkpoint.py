@@ -36,8 +36,9 @@ def test_one_of_something_else_is_passed_over_silently(saved: Path, caplog: pyte
 
 
 @pytest.mark.parametrize("place", [-1, -20, 300, 5])
+@pytest.mark.fault(2)
 def test_a_changed_byte(saved: Path, place: int, caplog: pytest.LogCaptureFixture) -> None:
-    """fault 2: no part of a damaged checkpoint is used, and the log says why training starts again."""
+    """No part of a damaged checkpoint is used, and the log says why training starts again."""
     content = bytearray(saved.read_bytes())
     content[place] ^= 0x40
     saved.write_bytes(content)

@@ -9,8 +9,9 @@ from sentence_distillery.training.collapse import refuse_collapsed
 REMEDY = "Lower learning_rate"
 
 
+@pytest.mark.fault(23)
 def test_collapse() -> None:
-    """fault 23: a mean cosine of 1 is refused, orthogonal sentences are not."""
+    """A mean cosine of 1 is refused, orthogonal sentences are not."""
     with pytest.raises(
         InputError, match=r"The student has collapsed: the mean cosine of 5 different sentences is 1\.0"
     ):

@@ -45,8 +45,9 @@ def trained(checkpoint: Path, kind: str, stop: int | None = None, key: str = "k"
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
+@pytest.mark.fault(27)
 def test_learning_and_the_same_weights(tmp_path: Path, kind: str) -> None:
-    """fault 27: the same seed gives the same weights; and the loss falls."""
+    """The same seed gives the same weights; and the loss falls."""
     first, curve, steps = trained(tmp_path / "a", kind)
     second, again, _ = trained(tmp_path / "b", kind)
     assert torch.equal(first, second)
@@ -56,8 +57,9 @@ def test_learning_and_the_same_weights(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
+@pytest.mark.fault(2)
 def test_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, kind: str) -> None:
-    """fault 2: stopped in the third epoch, it resumes from the end of the second."""
+    """Stopped in the third epoch, it resumes from the end of the second."""
     whole, curve, _ = trained(tmp_path / "whole", kind)
     with pytest.raises(StoppedError):
         trained(tmp_path / "halves", kind, stop=7)
@@ -83,16 +85,18 @@ def garbage(checkpoint: Path) -> None:
 
 
 @pytest.mark.parametrize("leave", [other_key, truncated, garbage])
+@pytest.mark.fault(2)
 def test_another_checkpoint_is_ignored(tmp_path: Path, leave: Callable[[Path], None]) -> None:
-    """fault 2: a checkpoint of other data, or a truncated one, is not used."""
+    """A checkpoint of other data, or a truncated one, is not used."""
     leave(tmp_path / "checkpoint")
     weights, _, steps = trained(tmp_path / "checkpoint", "dense")
     assert steps == 12
     assert torch.equal(weights, trained(tmp_path / "fresh", "dense")[0])
 
 
+@pytest.mark.fault(23)
 def test_a_loss_that_is_not_finite(tmp_path: Path) -> None:
-    """fault 23: training stops with the step and the batch, and the model keeps its last finite weights."""
+    """Training stops with the step and the batch, and the model keeps its last finite weights."""
     model = nn.Linear(1, 1)
     seen: list[Rows] = []
 
@@ -142,8 +146,9 @@ def test_patience(tmp_path: Path) -> None:
     assert (weight, len(curve)) == (-2, 4)
 
 
+@pytest.mark.fault(2)
 def test_without_its_best_weights_a_training_begins_anew(tmp_path: Path) -> None:
-    """fault 2: the checkpoint alone cannot give the weights of an earlier epoch back."""
+    """The checkpoint alone cannot give the weights of an earlier epoch back."""
     falling([0.9, 0.1, 0.1], Best("figure"), tmp_path / "checkpoint")
     assert falling([0.1, 0.1, 0.9], Best("figure"), tmp_path / "checkpoint")[1][0]["figure"] == 0.9  # nothing to do
     (tmp_path / "checkpoint.best").unlink()

@@ -28,8 +28,9 @@ def test_table_1_second_sentence(tree: MakeTree) -> None:
     )
 
 
+@pytest.mark.fault(26)
 def test_table_3_where_the_stanford_parser_found_no_verb(tree: MakeTree) -> None:
-    """fault 26: the paper's own parse of "A man attacks a woman" has neither subject nor object: tags decide."""
+    """The paper's own parse of "A man attacks a woman" has neither subject nor object: tags decide."""
     found = component(tree("A/DT/2/det man/NN/0/root attacks/NNS/2/dep a/DT/5/det woman/NN/2/dep"))
     assert found.text == "man attacks woman"
     assert found.route == "tags"
@@ -85,21 +86,24 @@ def test_without_prepositional_objects(tree: MakeTree) -> None:
         ),
     ],
 )
+@pytest.mark.fault(26)
 def test_what_the_paper_does_not_show(tree: MakeTree, sentence: str, text: str) -> None:
-    """fault 26: passives, questions, imperatives, several roots."""
+    """Passives, questions, imperatives, several roots."""
     found = component(tree(sentence))
     assert found.text == text
     assert found.route == "relations"
 
 
+@pytest.mark.fault(26)
 def test_neither_subject_nor_object(tree: MakeTree) -> None:
-    """fault 26: nouns and verbs by their tags, negations kept, in the order of the sentence."""
+    """Nouns and verbs by their tags, negations kept, in the order of the sentence."""
     found = component(tree("No/DT/2/det dogs/NNS/0/root barking/VBG/2/acl loudly/RB/3/advmod"))
     assert (found.text, found.route) == ("No dogs barking", "tags")
 
 
+@pytest.mark.fault(26)
 def test_nothing_to_take(tree: MakeTree) -> None:
-    """fault 26: the full sentence, so that no component is empty."""
+    """The full sentence, so that no component is empty."""
     found = component(tree("Really/RB/2/advmod beautiful/JJ/0/root"))
     assert (found.text, found.route) == ("Really beautiful", "whole")
 

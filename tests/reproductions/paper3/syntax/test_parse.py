@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from reproductions.paper3.syntax import parsing as parse
-from reproductions.paper3.syntax.parsing import Shelf, parse_missing, shards_of, write_trees
+from reproductions.paper3.syntax.parsing import TreeCache, parse_missing, shards_of, write_trees
 from reproductions.paper3.syntax.trees import DROPPED, Tree, read_trees
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import InputError, read_table
@@ -77,17 +77,18 @@ def test_the_stage(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert costs(workspace)["sentences parsed in this run"] == 0
 
 
+@pytest.mark.fault(14)
 def test_a_shard_depends_on_what_shapes_its_trees(tmp_path: Path) -> None:
-    """fault 14: other models, another limit or another text, another file."""
-    shelf = Shelf(tmp_path, "models", 30)
-    path = shelf.path(["a", "b"])
+    """Other models, another limit or another text, another file."""
+    cache = TreeCache(tmp_path, "models", 30)
+    path = cache.path(["a", "b"])
     others = [
-        replace(shelf, models="other models").path(["a", "b"]),
-        replace(shelf, maximum_words=31).path(["a", "b"]),
-        shelf.path(["ab"]),
+        replace(cache, models="other models").path(["a", "b"]),
+        replace(cache, maximum_words=31).path(["a", "b"]),
+        cache.path(["ab"]),
     ]
     assert len({path, *others}) == 4
-    assert Shelf(tmp_path, "models", 30).path(["a", "b"]) == path
+    assert TreeCache(tmp_path, "models", 30).path(["a", "b"]) == path
 
 
 def test_no_set_at_all(workspace: Path) -> None:
@@ -107,17 +108,17 @@ def test_a_name_that_no_set_has(workspace: Path) -> None:
 
 
 def test_reasons_come_back(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "shelf", "models", 30)
+    cache = TreeCache(tmp_path / "cache", "models", 30)
     tree = Tree(["a"], ["a"], ["X"], ["x"], [0], ["root"])
-    shelf.put(["one", "two"], [tree, "too long"])
+    cache.put(["one", "two"], [tree, "too long"])
     found = Counters("sentences")
-    write_trees(shelf, [["one", "two"]], tmp_path / "trees", found)
+    write_trees(cache, [["one", "two"]], tmp_path / "trees", found)
     assert read_trees(tmp_path / "trees") == {"one": tree}
     assert (found.kept, dict(found.dropped)) == (1, {"too long": 1})
 
 
 def test_nothing_is_missing(tmp_path: Path) -> None:
-    assert parse_missing(Shelf(tmp_path, "models", 30), [], MODELS, HERE) == (0, 0.0)
+    assert parse_missing(TreeCache(tmp_path, "models", 30), [], MODELS, HERE) == (0, 0.0)
 
 
 @pytest.mark.parametrize(("kind", "processes"), [("cpu", 2), ("cuda", 1)])
@@ -136,10 +137,10 @@ def test_processes_do_not_share_a_gpu(
     monkeypatch.setattr(parse, "map_shards", recorded)
     shards = [["one"], ["two"], ["three"]]
     where = Shards(processes=2, dask=None)
-    assert parse_missing(Shelf(tmp_path, "models", 30), shards, MODELS, where) == (3, 0.0)
+    assert parse_missing(TreeCache(tmp_path, "models", 30), shards, MODELS, where) == (3, 0.0)
     assert asked == [processes]
 
 
 def test_a_shard_that_was_never_made(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        Shelf(tmp_path, "models", 30).get(["nothing"])
+        TreeCache(tmp_path, "models", 30).get(["nothing"])

@@ -69,8 +69,9 @@ def test_a_token_that_is_too_long_for_the_parser_keeps_its_characters(parser: Pa
     assert address in tree_of(parser, f"See {address} now").tokens
 
 
+@pytest.mark.fault(26)
 def test_two_sentences_are_one_tree_with_two_roots(parser: Parser) -> None:
-    """fault 26: several roots, each sentence's heads within it."""
+    """Several roots, each sentence's heads within it."""
     found = tree_of(parser, "The dog barks. The cat sleeps.")
     assert found.heads.count(0) == 2
     start = found.tokens.index("The", 1) + 1
@@ -97,8 +98,9 @@ def test_a_sentence_that_only_the_tokenizer_finds_too_long(parser: Parser) -> No
 
 
 @pytest.mark.parametrize("text", ["\0", "\ud800 dog", "\u200b", "??!!", "ﷺ", "狗 吠 了", "a\u2028b\x85c"])
+@pytest.mark.fault(19)
 def test_odd_characters(parser: Parser, text: str) -> None:
-    """fault 19: a tree or a reason for each, and the neighbours keep their places."""
+    """A tree or a reason for each, and the neighbours keep their places."""
     first, _, last = parser.parse(["The dog barks.", text, "The cat sleeps."])
     assert isinstance(first, Tree) and first.tokens[1] == "dog"
     assert isinstance(last, Tree) and last.tokens[1] == "cat"
@@ -115,8 +117,9 @@ def test_nothing_at_all(parser: Parser) -> None:
         ("bundled", "git checkout models/synt"),
     ],
 )
+@pytest.mark.fault(24)
 def test_models_that_are_not_there(model: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: one message that says where to put the models."""
+    """One message that says where to put the models."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=message):
         models_of(model)
@@ -193,8 +196,9 @@ def test_stanzas_models_of_the_hub(hub: tuple[Path, str], parser: Parser, tmp_pa
     assert from_hub(tmp_path / "cache", address).stdout.splitlines()[-2:] == [directory, trees]
 
 
+@pytest.mark.fault(24)
 def test_a_model_of_the_hub_that_is_not_what_it_says(hub: tuple[Path, str], tmp_path: Path) -> None:
-    """fault 24: nothing of it stays in the cache."""
+    """Nothing of it stays in the cache."""
     served, address = hub
     (file,) = served.rglob("depparse/small.pt")
     file.write_bytes(file.read_bytes()[:-1])
@@ -203,8 +207,9 @@ def test_a_model_of_the_hub_that_is_not_what_it_says(hub: tuple[Path, str], tmp_
     assert not list((tmp_path / "cache").rglob("*.pt"))
 
 
+@pytest.mark.fault(22)
 def test_a_damaged_model(tmp_path: Path) -> None:
-    """fault 22: a truncated file is named."""
+    """A truncated file is named."""
     shutil.copytree(BUNDLED, tmp_path / "syntax")
     file = tmp_path / "syntax/depparse.safetensors"
     file.write_bytes(file.read_bytes()[:-100])
@@ -212,8 +217,9 @@ def test_a_damaged_model(tmp_path: Path) -> None:
         load_parser(tmp_path / "syntax", 60)
 
 
+@pytest.mark.fault(14)
 def test_a_changed_model_has_another_fingerprint(tmp_path: Path) -> None:
-    """fault 14: so its trees are made again."""
+    """So its trees are made again."""
     shutil.copytree(BUNDLED, tmp_path / "syntax")
     before = fingerprint(tmp_path / "syntax")
     assert before == fingerprint(BUNDLED)
@@ -222,16 +228,18 @@ def test_a_changed_model_has_another_fingerprint(tmp_path: Path) -> None:
     assert fingerprint(tmp_path / "syntax") != before
 
 
+@pytest.mark.fault(24)
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: no retries for minutes, and nothing half downloaded."""
+    """No retries for minutes, and nothing half downloaded."""
     monkeypatch.setattr(stanza.resources.common, "DEFAULT_RESOURCES_URL", "http://127.0.0.1:9/resources.json")
     with pytest.raises(InputError, match=r"cannot be fetched \(ConnectionError\). Set syntax.model to bundled"):
         fetch(tmp_path / "stanza")
     assert [path.name for path in tmp_path.iterdir()] == [".stanza.lock"]
 
 
+@pytest.mark.fault(25)
 def test_two_first_downloads_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 25: the second waits for the first and uses its files (stanza #213)."""
+    """The second waits for the first and uses its files (stanza #213)."""
     started: list[str] = []
 
     def download(language: str, model_dir: str, **options: Any) -> None:
@@ -252,8 +260,9 @@ def test_two_first_downloads_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (tmp_path / "stanza/resources.json").read_text() == "{}"
 
 
+@pytest.mark.fault(25)
 def test_two_first_loads_at_once() -> None:
-    """fault 25: each unpacks the models for itself."""
+    """Each unpacks the models for itself."""
     loaded: list[Parser] = []
     load: Callable[[], None] = lambda: loaded.append(load_parser.__wrapped__(BUNDLED, 60))  # noqa: E731
     threads = [threading.Thread(target=load) for _ in range(2)]

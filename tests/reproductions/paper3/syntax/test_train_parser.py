@@ -29,8 +29,9 @@ def test_the_share_of_equal_rows() -> None:
     assert share_equal([["A", "a"], ["B", "b"]], [("A", "a"), ("B", "c")]) == 0.5
 
 
+@pytest.mark.fault(24)
 def test_without_the_treebank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: the error names the missing file, and how to get it."""
+    """The error names the missing file, and how to get it."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
         SystemExit,

@@ -165,8 +165,9 @@ NO_FIGURE: list[tuple[Callable[[], Any], str]] = [
 
 
 @pytest.mark.parametrize(("score", "reason"), NO_FIGURE)
+@pytest.mark.fault(20)
 def test_a_reason_in_place_of_figures(score: Callable[[], Any], reason: str) -> None:
-    """fault 20: never NaN, and never an error of a package."""
+    """Never NaN, and never an error of a package."""
     found = score()
     assert {getattr(found, field.name) for field in fields(found) if field.compare} == {Unavailable(reason)}
     assert not any(getattr(found, field.name) for field in fields(found) if not field.compare)

@@ -59,8 +59,9 @@ def test_reading(workspace: WriteParams) -> None:
     assert DATA.documents("samples_reviews", "train").texts == ["Good, very good."]
 
 
+@pytest.mark.fault(18)
 def test_held_out_is_what_evaluation_scores_on(workspace: WriteParams, bring_stsb: Bring) -> None:
-    """fault 18: dev and test sentences of every set, complete documents, nothing of train, no words."""
+    """Dev and test sentences of every set, complete documents, nothing of train, no words."""
     bring_stsb(STSB)
     workspace("samples", "stsb", "wordsim353")
     main()
@@ -71,8 +72,9 @@ def test_held_out_is_what_evaluation_scores_on(workspace: WriteParams, bring_sts
     assert evaluated == sorted(map(fingerprint, texts | {"A man is eating", "A man eats"}))
 
 
+@pytest.mark.fault(18)
 def test_overlaps_are_counted(workspace: WriteParams, bring_stsb: Bring) -> None:
-    """fault 18: the test split of STS-B has a pair of train, swapped and spelt differently."""
+    """The test split of STS-B has a pair of train, swapped and spelt differently."""
     bring_stsb(STSB)
     workspace("samples", "stsb")
     main()
@@ -99,16 +101,18 @@ def test_an_absent_set_is_said_to_be_absent(workspace: WriteParams) -> None:
         DATA.pairs("samples_reviews", "test")
 
 
+@pytest.mark.fault(16)
 def test_a_set_with_a_gap(workspace: WriteParams, bring_stsb: Bring) -> None:
-    """fault 16: a set with some files missing is neither read nor reported as absent."""
+    """A set with some files missing is neither read nor reported as absent."""
     bring_stsb({"stsb-en-dev.csv": STSB["stsb-en-dev.csv"]})
     workspace("stsb")
     with pytest.raises(SystemExit, match=r"data/external/stsb lacks stsb-en-train.csv, stsb-en-test.csv of stsb; run"):
         main()
 
 
+@pytest.mark.fault(16)
 def test_a_wrong_checksum(workspace: WriteParams, bring_stsb: Bring) -> None:
-    """fault 16: one changed score is refused, and the benchmarks written before stay as they were."""
+    """One changed score is refused, and the benchmarks written before stay as they were."""
     bring_stsb(STSB)
     workspace("samples", "stsb")
     main()
@@ -120,8 +124,9 @@ def test_a_wrong_checksum(workspace: WriteParams, bring_stsb: Bring) -> None:
     assert {path.name: path.read_bytes() for path in Path("data/benchmarks").iterdir()} == before
 
 
+@pytest.mark.fault(16)
 def test_a_score_out_of_range(workspace: WriteParams, bring_stsb: Bring) -> None:
-    """fault 16: the value, the file, the line and the remedy in one message, status not 0."""
+    """The value, the file, the line and the remedy in one message, status not 0."""
     bring_stsb(STSB | {"stsb-en-dev.csv": "a,b,7\n"})
     workspace("stsb")
     with pytest.raises(SystemExit, match=r"stsb/stsb-en-dev.csv, line 1: score 7.0 is outside 0-5. .*make benchmarks"):
@@ -129,23 +134,26 @@ def test_a_score_out_of_range(workspace: WriteParams, bring_stsb: Bring) -> None
     assert not Path("data/benchmarks").exists()
 
 
+@pytest.mark.fault(13)
 def test_an_unknown_set(workspace: WriteParams) -> None:
-    """fault 13: a name that no set has."""
+    """A name that no set has."""
     workspace("lee", "stsbb")
     with pytest.raises(SystemExit, match=rf"benchmarks.sets has 'stsbb'; known sets are {', '.join(BENCHMARKS)}\.$"):
         main()
 
 
+@pytest.mark.fault(16)
 def test_missing_samples(workspace: WriteParams) -> None:
-    """fault 16: a set that is part of the repository is never reported as absent."""
+    """A set that is part of the repository is never reported as absent."""
     workspace("samples")
     Path("data/samples/reviews.csv").unlink()
     with pytest.raises(SystemExit, match=r"data/samples lacks reviews.csv of samples; restore it with `git checkout"):
         main()
 
 
+@pytest.mark.fault(27)
 def test_the_same_bytes_again(workspace: WriteParams) -> None:
-    """fault 27: two runs write the same bytes; a set named twice is read once."""
+    """Two runs write the same bytes; a set named twice is read once."""
     workspace("lee", "samples", "lee")
     main()
     before = {path.name: path.read_bytes() for path in Path("data/benchmarks").iterdir()}

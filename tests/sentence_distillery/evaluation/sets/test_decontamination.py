@@ -17,8 +17,9 @@ LEFT = ["It rained.", "THE STORM CLOSED THE PORT", "Snow.", "...", ""]
 RIGHT = ["a dog plays!", "It rained.", "Ice.", "Snow.", "---"]
 
 
+@pytest.mark.fault(18)
 def test_rows_that_share_a_text() -> None:
-    """fault 18: on either side, whatever the capitals and the punctuation; a text without letters matches nothing."""
+    """On either side, whatever the capitals and the punctuation; a text without letters matches nothing."""
     assert shared_rows([LEFT, RIGHT], HELD).tolist() == [True, True, False, False, False]
     assert shared_rows([RIGHT, LEFT], HELD).tolist() == [True, True, False, False, False]
     assert shared_rows([LEFT], HELD).tolist() == [False, True, False, False, False]
@@ -30,8 +31,9 @@ def pair_set(*pairs: tuple[str, str]) -> PairSet:
     return PairSet("here", "train", left, right, np.arange(len(pairs), dtype=np.float32), None, (0, 5))
 
 
+@pytest.mark.fault(18)
 def test_guard() -> None:
-    """fault 18: a pair that is scored on, in either order, whatever its case, is removed and counted once."""
+    """A pair that is scored on, in either order, whatever its case, is removed and counted once."""
     train = pair_set(("A dog runs.", "A cat."), ("Water boils", "It steams."), ("A", "C"), ("B", "D"))
     one, two = pair_set(("it steams", "WATER, boils!")), pair_set(("A cat", "a dog runs"), ("It steams", "Water boils"))
     counters = Counters("pairs")
@@ -49,8 +51,9 @@ def test_a_shared_sentence_alone_is_no_shared_pair() -> None:
     assert len(guarded(train, {"one": pair_set(("A dog runs.", "Another."))}, Counters("pairs")).sentences1) == 2
 
 
+@pytest.mark.fault(18)
 def test_scoring_on_what_was_trained_on_is_refused() -> None:
-    """fault 18: with the count and an example; not if the shared rows are gone."""
+    """With the count and an example; not if the shared rows are gone."""
     with pytest.raises(InputError, match=r"corpus shares 2 of its 5 rows .* first one 'It rained\.'.* Clean it\."):
         refuse_shared([LEFT, RIGHT], HELD, "corpus", "Clean it.")
     kept = np.flatnonzero(~shared_rows([LEFT, RIGHT], HELD))

@@ -72,8 +72,9 @@ def test_copy(tmp_path: Path) -> None:
     assert (target / "tiny/a.csv").stat().st_mtime_ns == stamp
 
 
+@pytest.mark.fault(16)
 def test_copy_with_a_wrong_and_a_missing_file(tmp_path: Path) -> None:
-    """fault 16: a file with a wrong checksum never gets its name, and the message has both checksums."""
+    """A file with a wrong checksum never gets its name, and the message has both checksums."""
     write(tmp_path / "from/tiny", {"a.csv": "other\n"})
     report = fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
     assert "the download has SHA-256" in report.wrong["a.csv"] and "it was not kept" in report.wrong["a.csv"]
@@ -82,8 +83,9 @@ def test_copy_with_a_wrong_and_a_missing_file(tmp_path: Path) -> None:
     assert report.line().startswith("tiny: absent (0 fetched, 0 already there); a.csv: the download has")
 
 
+@pytest.mark.fault(16)
 def test_a_wrong_file_in_place(tmp_path: Path) -> None:
-    """fault 16: replaced if the right file arrives, reported otherwise."""
+    """Replaced if the right file arrives, reported otherwise."""
     write(tmp_path / "to/tiny", {"a.csv": "other\n", "b.csv": "other\n"})
     write(tmp_path / "from/tiny", {"a.csv": "one\n"})
     report = fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
@@ -92,16 +94,18 @@ def test_a_wrong_file_in_place(tmp_path: Path) -> None:
     assert (tmp_path / "to/tiny/b.csv").read_text() == "other\n"
 
 
+@pytest.mark.fault(11)
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    """fault 11: the message names the path."""
+    """The message names the path."""
     write(tmp_path / "from/tiny", FILES)
     (tmp_path / "to").write_text("a file where a directory should be")
     with pytest.raises(InputError, match=r"to/tiny/a.csv could not be written"):
         fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
 
 
+@pytest.mark.fault(16)
 def test_download(tmp_path: Path, server: Server) -> None:
-    """fault 16: good, wrong and missing files, and files without an address, each with a clear message."""
+    """Good, wrong and missing files, and files without an address, each with a clear message."""
     server.bodies = {f"/{name}": text.encode() for name, text in FILES.items()} | {"/wrong.csv": b"another edition\n"}
     sets = [
         external_set("good", FILES, home(server)),
@@ -130,8 +134,9 @@ def test_a_body_without_end(tmp_path: Path, server: Server, monkeypatch: pytest.
     assert report.missing["a.csv"].endswith("/a.csv sends more than the 10 bytes that are allowed")
 
 
+@pytest.mark.fault(24)
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: an unreachable host is tried twice in total, not twice a file."""
+    """An unreachable host is tried twice in total, not twice a file."""
     calls: list[str] = []
     ask = module._get_once
 

@@ -69,8 +69,9 @@ def test_error_in_units_of_a_0_to_5_scale(scale: tuple[float, float], gold: list
         ([0.1], [2], "1 pairs"),
     ],
 )
+@pytest.mark.fault(20)
 def test_undefined_correlations(predicted: list[float], gold: list[float], reason: str) -> None:
-    """fault 20: constant predictions have no correlation but a reason; the error stays a number."""
+    """Constant predictions have no correlation but a reason; the error stays a number."""
     figures = similarity_figures(np.array(predicted, np.float32), np.array(gold, np.float32), (0.0, 5.0))
     assert figures["pearson"] == figures["spearman"] == Unavailable(reason)
     assert isinstance(figures["mae"], float)
@@ -80,8 +81,9 @@ def test_undefined_correlations(predicted: list[float], gold: list[float], reaso
     ("predicted", "reason"),
     [([], "0 pairs"), ([0.1, np.nan], "some predictions are not finite"), ([np.inf, 0.1], "some predictions are not")],
 )
+@pytest.mark.fault(20)
 def test_nothing_is_nan(predicted: list[float], reason: str) -> None:
-    """fault 20: without pairs, or with cosines that are not finite, there is no figure and no warning."""
+    """Without pairs, or with cosines that are not finite, there is no figure and no warning."""
     gold = np.arange(len(predicted), dtype=np.float32)
     for figure in similarity_figures(np.array(predicted, np.float32), gold, (0.0, 5.0)).values():
         assert isinstance(figure, Unavailable) and figure.reason.startswith(reason)

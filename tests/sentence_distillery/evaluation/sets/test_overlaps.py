@@ -19,8 +19,9 @@ from tests.sentence_distillery.evaluation.sets.conftest import real, rows_of
         ("nul\x00 and \ud800 surrogate", "nul and surrogate"),
     ],
 )
+@pytest.mark.fault(19)
 def test_alike(one: str, other: str) -> None:
-    """fault 19: NUL and lone surrogates are dropped like punctuation."""
+    """NUL and lone surrogates are dropped like punctuation."""
     assert fingerprint(one) == fingerprint(other) != 0
 
 
@@ -39,26 +40,30 @@ def test_is_a_big_endian_blake2b() -> None:
     assert fingerprint("A b-c.") == int(hashlib.blake2b(b"abc", digest_size=8).hexdigest(), 16)
 
 
+@pytest.mark.fault(19)
 def test_a_long_sentence() -> None:
-    """fault 19: one megabyte."""
+    """One megabyte."""
     assert fingerprint("word " * 200_000) == fingerprint("WORD" * 200_000)
 
 
+@pytest.mark.fault(18)
 def test_swapped_pairs_are_one() -> None:
-    """fault 18: the pair (b, a) is found as (a, b)."""
+    """The pair (b, a) is found as (a, b)."""
     train, test = group(["a", "c"], ["b", "d"]), group(["b", "d"], ["a", "e"])
     assert shared(train, test) == {"sentences": 3, "pairs": 1}
 
 
+@pytest.mark.fault(18)
 def test_duplicates_and_blanks_count_once_and_never() -> None:
-    """fault 18: duplicates within one split show as fewer distinct sentences."""
+    """Duplicates within one split show as fewer distinct sentences."""
     found = group(["A.", "a", "b", "..."], ["b", "B!", "a", "c"])
     assert found.distinct == {"sentences": 3, "pairs": 1}
     assert group(["One text.", "one text", "!"]).distinct == {"sentences": 1, "pairs": 0}
 
 
+@pytest.mark.fault(18)
 def test_overlaps_name_both_sides() -> None:
-    """fault 18: a pair shared by a training and an evaluation set is named in both."""
+    """A pair shared by a training and an evaluation set is named in both."""
     groups = {("x", "train"): group(["a"], ["b"]), ("y", "test"): group(["b"], ["a"]), ("z", "test"): group(["q"])}
     counts = {"sentences": 2, "pairs": 1}
     assert overlaps(groups) == {"x": {"train": {"y/test": counts}}, "y": {"test": {"x/train": counts}}}
@@ -70,8 +75,9 @@ def test_union() -> None:
     assert union([]).dtype == np.uint64 and union([]).size == 0
 
 
+@pytest.mark.fault(18)
 def test_captions_among_sts_and_sick() -> None:
-    """fault 18: no fewer than shared/benchmarks/README.md measured with a stricter comparison (951, 273, 238; SICK 118,
+    """No fewer than shared/benchmarks/README.md measured with a stricter comparison (951, 273, 238; SICK 118,
     33, 118)."""
     lines = (real("captions") / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines()
     captions = group([line.split("\t")[1] for line in lines])
@@ -84,8 +90,10 @@ def test_captions_among_sts_and_sick() -> None:
     assert found == [975, 275, 242, 118, 33, 118]
 
 
+@pytest.mark.fault(18)
+@pytest.mark.fault(18)
 def test_mrpc_pairs_in_stsb() -> None:
-    """fault 18: MRPC is tokenised and STS-B is not, so comparing words finds only 348 and 346 of these pairs."""
+    """MRPC is tokenised and STS-B is not, so comparing words finds only 348 and 346 of these pairs."""
     sets = {"stsb": rows_of("stsb", real("stsb")), "mrpc": rows_of("mrpc", real("mrpc"))}
 
     def pairs(name: str, other: str, split: str, other_split: str) -> int:
@@ -102,8 +110,10 @@ def test_mrpc_pairs_in_stsb() -> None:
     assert [pairs("mrpc", "stsb", "train", split) for split in ("dev", "test")] == [121, 128]
 
 
+@pytest.mark.fault(18)
+@pytest.mark.fault(18)
 def test_imdb_distinct_texts() -> None:
-    """fault 18: 24,904 and 24,801 distinct texts byte by byte, two fewer each when punctuation does not count."""
+    """24,904 and 24,801 distinct texts byte by byte, two fewer each when punctuation does not count."""
     rows = rows_of("imdb", real("imdb"))
     texts = {split: [row.text for row in rows if row.split == split] for split in ("train", "test")}
     assert [len(set(texts[split])) for split in ("train", "test")] == [24904, 24801]

@@ -25,24 +25,27 @@ MRPC_HEADER = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 
 
+@pytest.mark.fault(17)
 def test_quotes_in_tab_separated_text_are_literal(tmp_path: Path) -> None:
-    """fault 17: a lone or leading quote neither joins lines nor vanishes; the byte order mark is dropped."""
+    """A lone or leading quote neither joins lines nor vanishes; the byte order mark is dropped."""
     row = '1\t7\t8\t" Stop , he said .\tHe said " stop " "\n0\t9\t10\tx "\ty\n'
     write(tmp_path, {"msr_paraphrase_train.txt": MRPC_HEADER + row, "msr_paraphrase_test.txt": MRPC_HEADER})
     found = [(pair.sentence1, pair.sentence2, pair.label, pair.score) for pair in rows_of("mrpc", tmp_path)]
     assert found == [('" Stop , he said .', 'He said " stop " "', "1", None), ('x "', "y", "0", None)]
 
 
+@pytest.mark.fault(17)
 def test_quotes_in_comma_separated_text_enclose(tmp_path: Path) -> None:
-    """fault 17: a comma, a doubled quote and a line end inside a quoted field are text."""
+    """A comma, a doubled quote and a line end inside a quoted field are text."""
     write(tmp_path, STSB | {"stsb-en-dev.csv": '"He said ""a, b""","two\nlines",3\nx,y,1\n'})
     pairs = [pair for pair in rows_of("stsb", tmp_path) if pair.split == "dev"]
     assert [pair.sentence1 for pair in pairs] == ['He said "a, b"', "x"]
     assert pairs[1].place.endswith("stsb-en-dev.csv, line 3")
 
 
+@pytest.mark.fault(17)
 def test_sick_splits_and_line_ends(tmp_path: Path) -> None:
-    """fault 17: the test file's lines end with CR LF, which is not part of the label; trial is dev."""
+    """The test file's lines end with CR LF, which is not part of the label; trial is dev."""
     row = "1\ta b\tc d\t3.5\tNEUTRAL"
     files = {"SICK_train.txt": f"{row}\n", "SICK_trial.txt": f"{row}\n", "SICK_test_annotated.txt": f"{row}\r\n"}
     for name, text in files.items():
@@ -60,15 +63,17 @@ def test_sick_splits_and_line_ends(tmp_path: Path) -> None:
         ('a,c\n1,"2\n3,4\n', r"t.csv, near line \d: unexpected end of data"),
     ],
 )
+@pytest.mark.fault(16)
 def test_a_file_of_another_shape(tmp_path: Path, text: str, problem: str) -> None:
-    """fault 16: a missing column, a missing field, an unclosed quote."""
+    """A missing column, a missing field, an unclosed quote."""
     write(tmp_path, {"t.csv": text})
     with pytest.raises(BadDataError, match=problem):
         list(records(tmp_path / "t.csv", ("a", "c")))
 
 
+@pytest.mark.fault(16)
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
-    """fault 16: a file in another encoding."""
+    """A file in another encoding."""
     (tmp_path / "t.csv").write_bytes(b"a,c\n\xa33,1\n")
     with pytest.raises(BadDataError, match=r"t.csv, line 2: 'utf-8' codec can't decode byte 0xa3"):
         list(records(tmp_path / "t.csv", ("a", "c")))
@@ -86,16 +91,18 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
         ("", r"split 'dev' of stsb has 0 rows, expected 1"),
     ],
 )
+@pytest.mark.fault(16)
 def test_values_and_counts(tmp_path: Path, dev: str, problem: str) -> None:
-    """fault 16: a score out of range or not a number, a blank sentence, a wrong count."""
+    """A score out of range or not a number, a blank sentence, a wrong count."""
     write(tmp_path, STSB | {"stsb-en-dev.csv": dev})
     spec = replace(BENCHMARKS["stsb"].tables[0], rows={"train": 2, "dev": 1, "test": 1})
     with pytest.raises(BadDataError, match=problem):
         build(spec, tmp_path)
 
 
+@pytest.mark.fault(16)
 def test_an_unknown_label_or_split(tmp_path: Path) -> None:
-    """fault 16: a label or a split that the set does not have."""
+    """A label or a split that the set does not have."""
     pairs, _, reviews = (replace(spec, rows={"train": 1}) for spec in BENCHMARKS["samples"].tables)
     header = SAMPLE_PAIRS.splitlines()[0]
     write(tmp_path, {"pairs.csv": f"{header}\ntrain,a,b,2,MAYBE,0\n", "reviews.csv": "split,text,label\nvalid,a,1\n"})
@@ -132,8 +139,9 @@ def test_lee_takes_the_upper_half(tmp_path: Path) -> None:
         ("1 x 0.5\n0 1 1\n0 0 1\n", "could not convert string 'x'"),
     ],
 )
+@pytest.mark.fault(16)
 def test_lee_with_another_matrix(tmp_path: Path, matrix: str, problem: str) -> None:
-    """fault 16: a matrix of another size or form than the published one."""
+    """A matrix of another size or form than the published one."""
     write(tmp_path, {"lee.cor": "one\ntwo\nthree", "similarities0-1.txt": matrix})
     with pytest.raises(BadDataError, match=problem):
         rows_of("lee", tmp_path)
@@ -157,8 +165,9 @@ def test_the_sample_data_of_the_repository() -> None:
 
 
 @pytest.mark.parametrize("name", ["stsb", "sick", "mrpc"])
+@pytest.mark.fault(17)
 def test_the_real_sets(name: str) -> None:
-    """fault 17: every row of the published files is read, with as many rows as published."""
+    """Every row of the published files is read, with as many rows as published."""
     spec = BENCHMARKS[name].tables[0]
     table = build(spec, real(name))
     assert Counter(table["split"].to_pylist()) == spec.rows

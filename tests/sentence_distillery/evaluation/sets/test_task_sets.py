@@ -108,10 +108,11 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("name", "file", "text", "problem"), FAULTS)
+@pytest.mark.fault(16)
 def test_files_that_do_not_fit(
     name: str, file: str, text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """fault 16: the value, the file and the line."""
+    """The value, the file and the line."""
     shrink(monkeypatch, name)
     write(tmp_path, FILES[name] | {file: text})
     [spec] = registry.BENCHMARKS[name].tables
@@ -119,8 +120,9 @@ def test_files_that_do_not_fit(
         build_parts(spec, tmp_path)
 
 
+@pytest.mark.fault(16)
 def test_lines_in_another_encoding(tmp_path: Path) -> None:
-    """fault 16: a byte that is not UTF-8; a separator of Unicode or a lone CR does not end a line."""
+    """A byte that is not UTF-8; a separator of Unicode or a lone CR does not end a line."""
     path = tmp_path / "t.txt"
     path.write_bytes("a\u2028b\rc\r\n\n".encode() + b"\xa3\n")
     assert [line for _, line in lines(path, "latin-1")] == ["a\xe2\x80\xa8b\rc", "", "£"]
@@ -154,8 +156,9 @@ def test_written_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         data.queries("wikiqa", "dev")
 
 
+@pytest.mark.fault(18)
 def test_no_split_may_be_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 18: the training split of a set that is not for training is kept out of the corpus, and the documents."""
+    """The training split of a set that is not for training is kept out of the corpus, and the documents."""
     data = written(monkeypatch, tmp_path, ["scifact", "trec"])
     assert set(data.fingerprints().tolist()) == {fingerprint(text) for text in (STORM, DOG, BANK, GALE, CAT)}
     sets = data.provenance()["sets"]
@@ -179,8 +182,9 @@ def test_a_table_says_how_it_is_scored(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NEW)
+@pytest.mark.fault(16)
 def test_the_real_sets(name: str) -> None:
-    """fault 16: every row of the published files is read, with as many rows, labels and documents as published."""
+    """Every row of the published files is read, with as many rows, labels and documents as published."""
     [spec] = registry.BENCHMARKS[name].tables
     parts = build_parts(spec, real(name))
     for table, expected in zip(parts.values(), (spec.rows, spec.passages, spec.judgements), strict=False):
@@ -190,8 +194,9 @@ def test_the_real_sets(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["subj", "mr"])
+@pytest.mark.fault(18)
 def test_drawn_splits_share_no_text(name: str) -> None:
-    """fault 18: and both classes are in both splits, about as many."""
+    """And both classes are in both splits, about as many."""
     [spec] = registry.BENCHMARKS[name].tables
     [table] = build_parts(replace(spec), real(name)).values()
     split, text, label = (table[column].to_pylist() for column in ("split", "text", "label"))

@@ -1,16 +1,15 @@
-"""The figures that are kept in git, by name; the pages of the documentation show them.
+"""The figures that are saved in git, by name; the pages of the documentation show them.
 
 reports/runs/<profile>.csv      full runs of a profile           reports/pareto.csv      sizes of one student
 reports/runs/domains/*.csv      students of a domain's text      reports/bench.json      speed
 reports/runs/suite/suite.csv    encoders that packages carry     reports/probes.json     what an encoder cannot tell
-reports/runs/levers/*.csv       settings of the student          reports/runs/sizes/     sizes that `compress` tried
-reports/runs/earlier/*.csv      earlier runs on the papers, as far as pages had them
+reports/runs/levers/*.csv       settings of the student          reports/runs/earlier/   earlier runs on the papers
 reports/published.csv           figures of others, with their source
 """
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,7 +26,7 @@ Key = tuple[str, str, str, str]  # system, dataset, protocol, metric
 
 
 @dataclass(frozen=True)
-class Run:
+class FigureTable:
     """A table of figures of one run.
 
     Attributes:
@@ -55,7 +54,7 @@ class Run:
 
 
 @cache
-def run(name: str, several_seeds: bool = False) -> Run:
+def run(name: str, several_seeds: bool = False) -> FigureTable:
     """Read reports/runs/<name>.csv.
 
     Args:
@@ -71,56 +70,17 @@ def run(name: str, several_seeds: bool = False) -> Run:
         key = (row.system, row.dataset, row.protocol, row.metric)
         if row.split != "dev" and (key not in rows or (several_seeds and row.seeds > rows[key].seeds)):
             rows[key] = row
-    return Run(comment_of(path), rows)
-
-
-@cache
-def results(name: str) -> tuple[Result, ...]:
-    """Read every row of reports/runs/<name>.csv; raises InputError if it is not such a table."""
-    return tuple(read_results(REPORTS / "runs" / f"{name}.csv"))
-
-
-def matching(name: str, **fields: object) -> list[Result]:
-    """Return the rows of reports/runs/<name>.csv that have these fields; raises InputError if it is not a table."""
-    return [row for row in results(name) if all(getattr(row, key) == value for key, value in fields.items())]
-
-
-def only(name: str, **fields: object) -> Result:
-    """Return the one row of reports/runs/<name>.csv that has these fields.
-
-    Raises:
-        InputError: If no row has them, or several have.
-    """
-    return single(name, matching(name, **fields), fields)
-
-
-def single(name: str, found: Sequence[Result], wanted: object) -> Result:
-    """Return the only row that was found; raises InputError if there is none, or another."""
-    if len(found) != 1:
-        raise InputError(f"reports/runs/{name}.csv has {len(found)} rows of {wanted}, not one; restore it with git.")
-    return found[0]
-
-
-@cache
-def source(name: str) -> str:
-    """Return the file of a run with its command, date and machine; of many parts, only their dates and machine."""
-    file, about = f"`reports/runs/{name}.csv`", _lines(REPORTS / "runs" / f"{name}.csv")[0].removeprefix("# ")
-    parts = about.split(" | ")
-    if len(parts) == 1:
-        return f"{file}: {about}."
-    dates = sorted(part.split("; ")[-2] for part in parts)
-    machines = " or ".join(dict.fromkeys(part.split("; ")[-1] for part in parts))
-    period = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
-    return f"{file}, whose first line has the command of each part; {period}; {machines}."
+    return FigureTable(comment_of(path), rows)
 
 
 @cache
 def table(name: str) -> list[dict[str, str]]:
     """Read reports/<name>.csv, whose comments begin with #; raises InputError if it cannot be read."""
-    return list(csv.DictReader(line for line in _lines(REPORTS / f"{name}.csv") if not line.startswith("#")))
+    return list(csv.DictReader(line for line in lines(REPORTS / f"{name}.csv") if not line.startswith("#")))
 
 
-def _lines(path: Path) -> list[str]:
+def lines(path: Path) -> list[str]:
+    """Read the lines of a saved file; raises InputError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from reproductions.paper1.gains import Gain, read_gains
-from reproductions.paper1.section import Kept, PaperStudentRun
+from reproductions.paper1.section import PaperStudentRun, SavedRun
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import read_json, unreadable, write_json
 from sentence_distillery.reporting.publish import comment_of
@@ -39,8 +39,8 @@ def keep(
     write_json(directory / f"{name}.json", content)
 
 
-def read_kept(directory: Path) -> list[Kept]:
-    """Read every run that is kept, each with the ablation; none without the directory.
+def read_saved(directory: Path) -> list[SavedRun]:
+    """Read every run that is saved, each with the ablation; none without the directory.
 
     Raises:
         InputError: If a file cannot be read.
@@ -62,7 +62,7 @@ def seconds_of(rows: Sequence[Result]) -> dict[str, float]:
     return {row.protocol: row.number for row in rows if row.metric == "seconds" and row.number is not None}
 
 
-def _read(path: Path, seconds: dict[str, float], ablation: list[Gain]) -> Kept:
+def _read(path: Path, seconds: dict[str, float], ablation: list[Gain]) -> SavedRun:
     about = path.with_suffix(".json")
     content = read_json(about, dict[str, Any])
     try:
@@ -70,4 +70,4 @@ def _read(path: Path, seconds: dict[str, float], ablation: list[Gain]) -> Kept:
         gains = TypeAdapter(list[Gain]).validate_python(content["gains"])
     except (KeyError, TypeError, ValidationError) as error:
         raise unreadable(about, f"it is not a kept run of paper 1: {error}") from error
-    return Kept(path.stem, comment_of(path), read_results(path), run, content["examples"], gains, ablation)
+    return SavedRun(path.stem, comment_of(path), read_results(path), run, content["examples"], gains, ablation)
