@@ -6,20 +6,45 @@ links. A default that is a name, such as SEED or STUDENT.dimension, is shown by 
 """
 
 import re
-from functools import reduce
+from functools import cache, reduce
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import griffe
 
-from docsite.sections import files
+from docsite.kept import ROOT
 
+# The modules of the public interface, whose defaults are shown.
+PACKAGE = ROOT / "sentence_distillery"
+PUBLIC = (
+    "__init__.py",
+    "distillation/distill.py",
+    "distillation/sizing.py",
+    "domain/texts.py",
+    "encoder/compression.py",
+    "encoder/interface.py",
+    "encoder/precision.py",
+    "encoder/similarity.py",
+    "encoder/static_encoder.py",
+    "evaluation/evaluate.py",
+    "evaluation/sets/data.py",
+    "evaluation/tasks.py",
+    "evaluation/protocols/*.py",
+    "training/*.py",
+)
 EXAMPLE = re.compile(r"^(\s*)Example:$", re.M)
 RETURNS = re.compile(r"^(\s*Returns:\n\s*)", re.M)
 REFERENCE = re.compile(r"^Reference:\n((?: {4}.*\n?)+)", re.M)
 ADDRESS = re.compile(r"https://[^\s;,]+")
+
+
+@cache
+def public() -> frozenset[Path]:
+    """Return the files of the public interface."""
+    return frozenset(path for pattern in PUBLIC for path in PACKAGE.glob(pattern))
 
 
 class Examples(griffe.Extension):
@@ -29,7 +54,7 @@ class Examples(griffe.Extension):
         """Change the docstring of a module, class or function that was read."""
         if obj.docstring is None:
             return
-        if isinstance(obj, griffe.Function) and obj.filepath in files():
+        if isinstance(obj, griffe.Function) and obj.filepath in public():
             show_defaults(obj)
         text = linked(EXAMPLE.sub(r"\1Examples:", obj.docstring.value))
         if isinstance(obj, griffe.Function) and obj.returns is not None:

@@ -23,7 +23,8 @@ from docsite.chart import chart
 from docsite.kept import ROOT, record, size
 from docsite.python_reference import described
 from docsite.reference import PAGES
-from docsite.tables import browser, levers, own, paper1, paper2, paper3, paper3_best, peers, sizes, strategies, targets
+from docsite.tables import browser, own, peers, sizes
+from reproductions.docs.tables import levers, paper1, paper2, paper3, paper3_best, strategies, targets
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
 CHART = ROOT / "docs/images/quality.svg"
@@ -35,9 +36,11 @@ FIGURE = re.compile(r"(?<!`)(<!-- figure: (?P<name>[\w -]+) -->).*?(<!-- end -->
 
 
 def pages() -> Iterator[Path]:
-    """Yield every page that may ask for figures."""
-    yield ROOT / "README.md"
-    yield from sorted((ROOT / "docs").rglob("*.md"))
+    """Yield every page of the documentation."""
+    for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "models/released/README.md"):
+        yield ROOT / name
+    for folder in ("docs", "reproductions"):
+        yield from sorted((ROOT / folder).rglob("*.md"))
 
 
 def with_figures(text: str) -> str:

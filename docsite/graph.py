@@ -67,7 +67,8 @@ def stages() -> dict[str, Stage]:
 
 def _stage(name: str, entry: dict[str, Any]) -> Stage:
     outputs = [*entry.get("outs", ()), *entry.get("metrics", ()), *entry.get("plots", ())]
-    reads = [path for path in map(_path, entry["deps"]) if not path.startswith(("stages/", "sentence_distillery"))]
+    code = ("stages/", "sentence_distillery/", "reproductions")
+    reads = [path for path in map(_path, entry["deps"]) if not path.startswith(code)]
     return Stage(
         name=name,
         about=entry["desc"],

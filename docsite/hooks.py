@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: pages from the root of the repository, the picture of the graph, links that hold here and there.
+"""Hooks of MkDocs: pages from other folders of the repository, the picture of the graph, links.
 
 A page links to files as they lie in the repository, so that it can be read there. On the site, README is the home page,
 and a link to a file that has no page becomes its name.
@@ -22,6 +22,10 @@ ROOT_PAGES = {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
     "models/released/README.md": "model-card.md",
+    **{
+        f"reproductions/docs/{name}.md": f"reproductions/{name}.md"
+        for name in ("paper_1", "papers_2_and_3", "pairs-and-components", "levers")
+    },
 }
 FROM_ROOT = {page: source for source, page in ROOT_PAGES.items()}
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
@@ -36,7 +40,7 @@ FRONT = re.compile(r"\A---\n.*?\n---\n", re.S)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that lie in the root of the repository."""
+    """Add the pages that lie outside of docs."""
     for source, page in ROOT_PAGES.items():
         text = FRONT.sub("", (ROOT / source).read_text(encoding="utf-8"))
         files.append(File.generated(config, page, content=text))

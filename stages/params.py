@@ -21,27 +21,16 @@ from pydantic import (
     model_validator,
 )
 
-from sentence_distillery.benchmarks.options import Benchmarks
-from sentence_distillery.component_focus.options import AugmentedPairs, ComponentFocus, ComponentTraining
-from sentence_distillery.corpus.options import Clean, HeldOut
-from sentence_distillery.crawl.options import Crawl, Web
-from sentence_distillery.distillation.options import (
-    FineTunedStudent,
-    FineTunedTeacher,
-    MlpHead,
+from reproductions.ablations.options import FineTunedStudent, FineTunedTeacher, MlpHead
+from reproductions.paper1.word_vectors.options import (
+    Contrastive,
+    Fasttext,
     PaperStudentOptions,
-    SearchStudent,
-    Size,
-    SoftLabels,
-    Student,
+    Refine,
+    Repulsion,
+    Skipgram,
 )
-from sentence_distillery.domain.options import Domain
-from sentence_distillery.encoders.options import KINDS, AnyTeacher, Encoders, Teacher, kind_of
-from sentence_distillery.evaluation.options import Evaluate
-from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.errors import options_from
-from sentence_distillery.io.options import Section, Seed
-from sentence_distillery.pairs.options import (
+from reproductions.paper2.pairs.options import (
     Combinations,
     Intermediate,
     MetricLearning,
@@ -51,9 +40,24 @@ from sentence_distillery.pairs.options import (
     Pairs,
     Simcse,
 )
+from reproductions.paper3.component_focus.options import AugmentedPairs, ComponentFocus, ComponentTraining
+from reproductions.paper3.syntax.options import Syntax
+from reproductions.systems.options import Evaluate
+from sentence_distillery.corpus.options import Clean, HeldOut
+from sentence_distillery.crawl.options import Crawl, Web
+from sentence_distillery.distillation.options import (
+    SearchStudent,
+    Size,
+    SoftLabels,
+    Student,
+)
+from sentence_distillery.domain.options import Domain
+from sentence_distillery.evaluation.sets.options import Benchmarks
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import options_from
+from sentence_distillery.io.options import Section, Seed
 from sentence_distillery.runtime.options import Shards
-from sentence_distillery.syntax.options import Syntax
-from sentence_distillery.word_vectors.options import Contrastive, Fasttext, Refine, Repulsion, Skipgram
+from sentence_distillery.teachers.options import KINDS, AnyTeacher, Encoders, Teacher, kind_of
 
 PARAMS = Path("params.yaml")
 RELEASED = "released"  # the encoder that comes with the library, which git tracks

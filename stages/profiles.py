@@ -34,9 +34,9 @@ from sentence_distillery.corpus.schema import HELD_OUT, HELD_OUT_FILE
 from sentence_distillery.corpus.tables.formats import COLUMN, SUFFIXES, format_of
 from sentence_distillery.corpus.tables.reading import Reading, files_in
 from sentence_distillery.distillation.corpus_files import NOTHING, read_articles
-from sentence_distillery.encoders.options import AnyTeacher, FunctionTeacher, VectorTeacher
 from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file, read_table
 from sentence_distillery.runtime.options import Shards
+from sentence_distillery.teachers.options import AnyTeacher, FunctionTeacher, VectorTeacher
 from stages import paths
 from stages.params import PARAMS, read_params
 
@@ -239,9 +239,9 @@ def _teacher(own: Own, name: str) -> dict[str, Any]:
     The hash of a function's source and of a file of vectors is pinned: it is how DVC notices another one.
     """
     from sentence_distillery.distillation.distill import as_teacher  # takes two seconds
-    from sentence_distillery.encoders.functions import load_function_encoder
-    from sentence_distillery.encoders.teachers import refuse_unfit
-    from sentence_distillery.encoders.vectors import check_vectors
+    from sentence_distillery.teachers.functions import load_function_encoder
+    from sentence_distillery.teachers.teachers import refuse_unfit
+    from sentence_distillery.teachers.vectors import check_vectors
 
     teacher = as_teacher(own.teacher, own.revision, None, own.prompt)
     refuse_unfit(teacher)
@@ -262,7 +262,7 @@ def _teacher(own: Own, name: str) -> dict[str, Any]:
 
 def _refuse_unfit(teacher: Mapping[str, Any]) -> None:
     """Look at the teacher's files now, not after the corpus was cleaned; raises InputError."""
-    from sentence_distillery.encoders.teachers import refuse_unfit  # takes two seconds
+    from sentence_distillery.teachers.teachers import refuse_unfit  # takes two seconds
 
     adapter: TypeAdapter[AnyTeacher] = TypeAdapter(AnyTeacher)
     refuse_unfit(adapter.validate_python(plain(teacher)))

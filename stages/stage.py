@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from sentence_distillery.encoders.options import TeacherError
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 from sentence_distillery.io.checksums import Ledger, ledger
 from sentence_distillery.io.contents import SEAL, Counted, seal
@@ -24,6 +23,7 @@ from sentence_distillery.io.errors import options_from
 from sentence_distillery.io.places import of_a_place, open_standard_streams
 from sentence_distillery.runtime import cache
 from sentence_distillery.runtime.process import HeldError, end_with_caller, held
+from sentence_distillery.teachers.options import TeacherError
 from stages import paths
 from stages.params import PARAMS, Params, load_params, read_params
 

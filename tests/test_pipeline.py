@@ -143,9 +143,9 @@ def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone
     if change == "parameter":
         clone.params(clean={"minimum_tokens": 6})
     if change == "module":
-        clone.append("sentence_distillery/word_vectors/kld.py", "# a comment\n")
+        clone.append("reproductions/paper1/word_vectors/kld.py", "# a comment\n")
     if change == "neither":  # a folder that none of these stages imports, and a parameter of a later stage
-        clone.append("sentence_distillery/pairs/losses.py", "# a comment\n")
+        clone.append("reproductions/paper2/pairs/losses.py", "# a comment\n")
         clone.params(evaluate={"seed": 2})
     if change == "text":  # of another profile
         (clone.directory / "data/texts/films").mkdir()
@@ -231,7 +231,7 @@ def test_lock_file_without_a_stage(clone: Clone) -> None:
 
 def test_stage_without_its_output(clone: Clone) -> None:
     """fault 10: a stage that exits 0 without its output is an error that names the output, and is not cached."""
-    clone.edit("dvc.yaml", "cmd: python -m stages.word_vectors.refine", "cmd: echo done")
+    clone.edit("dvc.yaml", "cmd: python -m stages.paper1.refine", "cmd: echo done")
     for _ in range(2):
         output = clone.dvc("repro", "refine", status=255)
         assert ran(output) == ["refine"]

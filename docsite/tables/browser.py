@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from docsite.kept import record
-from docsite.tables.cells import grid
+from reproductions.docs.tables.cells import grid
 
 
 def speed() -> list[str]:
@@ -23,8 +23,8 @@ def speed() -> list[str]:
     about = (
         f"Texts a second, the fastest of {bench['runs']} short runs in turns: the machine had other work, so that "
         f"medians are up to {slower:.1f} times slower. One thread; Chromium {chromium}, transformers.js "
-        f"{bench['transformers.js']} by WebAssembly, {processor}; `python -m benchmarks.browser`. With one text a call "
-        f"this file encodes {_range('own')}, and transformers.js {_range('transformers')}."
+        f"{bench['transformers.js']} by WebAssembly, {processor}; `python -m measurements.browser`. With one text a "
+        f"call this file encodes {_range('own')}, and transformers.js {_range('transformers')}."
     )
     return [*grid(head, rows), "", about]
 

@@ -5,8 +5,8 @@ from functools import partial
 
 from docsite import kept
 from docsite.kept import Run, record, run
-from docsite.tables.cells import NONE, grid, one, rounded
-from docsite.tables.settings import settings
+from reproductions.docs.tables.cells import NONE, grid, one, rounded
+from reproductions.docs.tables.settings import settings
 from sentence_distillery.reporting.publish import comment_of, table
 
 LABELLED = ("full", "accuracy")
@@ -108,7 +108,7 @@ def kinds() -> list[str]:
         "",
         f"Geometric mean {found['geometric_mean']:.0f} times, for search {found['geometric_mean_for_search']:.0f}. One "
         f"core of {found['machine']['processor']} and one process each, the same table, seconds of the processor, the "
-        f"fastest of {found['runs']} runs in turns: `python -m benchmarks.kinds`, a part of `make bench`. Each text is "
+        f"fastest of {found['runs']} runs in turns: `python -m measurements.kinds`, a part of `make bench`. Each text is "
         f"new to an encoder that has read others of its kind; if it has met them, the geometric mean is "
         f"{found['geometric_mean_again']:.0f} times. A call "
         f"with one short text takes {one['own']:.1f} µs, for search {one['own for search']:.1f} µs, in model2vec "
@@ -133,7 +133,7 @@ def _domain(name: str, titles: dict[str, str], labels: dict[str, tuple[str, str,
     return [
         *grid(["encoder", *columns], rows),
         "",
-        f"× 100, ± over the seeds. `python -m benchmarks.domains FROM`; {found.about}.",
+        f"× 100, ± over the seeds. `python -m measurements.domains FROM`; {found.about}.",
     ]
 
 
@@ -168,7 +168,7 @@ def probes() -> list[str]:
         *grid(["what differs", "probes", "student", "teacher"], rows),
         "",
         "Share of probes in per cent in which the paraphrase is nearer than a sentence of nearly the same words and "
-        "another meaning. `python -m stages.evaluation.probes`, 64 probes of `data/samples/probes.csv`.",
+        "another meaning. `python -m measurements.probes`, 64 probes of `data/samples/probes.csv`.",
     ]
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import entailment
 from docsite.kept import Run, published, run, size
-from docsite.tables.cells import NONE, grid, one, two
 from docsite.tables.sizes import TEST_PAIRS, correlations, ends_of, megabytes, rate, sized
-from sentence_distillery.benchmarks.registry import SUITE
+from measurements import entailment
+from reproductions.docs.tables.cells import NONE, grid, one, two
+from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.reporting.tables import label
 
 
@@ -75,7 +75,7 @@ def all_compared() -> list[str]:
         "",
         "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: "
         "nDCG@10 × 100 among 5,183 abstracts. † Published by others, with their source in `reports/published.csv`. "
-        f"The rest is measured by `python -m benchmarks.suite FROM` ({place}), or by `make pareto` (student, GloVe, "
+        f"The rest is measured by `python -m measurements.suite FROM` ({place}), or by `make pareto` (student, GloVe, "
         "teacher, speed; two cores). "
         "A dash means that this project has no such figure.",
         "",

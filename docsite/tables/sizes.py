@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from docsite import kept
-from docsite.tables.cells import NONE, grid, one, rounded, two
+from reproductions.docs.tables.cells import NONE, grid, one, rounded, two
 from sentence_distillery.reporting.intervals import spearman_interval
 
 TRIALS = "sizes/banking77"

@@ -29,15 +29,15 @@ from sentence_distillery.distillation.student import LabelledCorpus, card, train
 from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare, own_tokens
-from sentence_distillery.encoders.functions import FunctionEncoder, function_encoder
-from sentence_distillery.encoders.options import FUNCTION, FunctionTeacher, Teacher, VectorTeacher
-from sentence_distillery.encoders.teachers import GivenTeacher, refuse_unfit
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option, setting
 from sentence_distillery.io.options import Precision, Section, problems
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import progress
+from sentence_distillery.teachers.functions import FunctionEncoder, function_encoder
+from sentence_distillery.teachers.options import FUNCTION, FunctionTeacher, Teacher, VectorTeacher
+from sentence_distillery.teachers.teachers import GivenTeacher, refuse_unfit
 
 # The defaults of `distill`, which are those of conf/base.yaml.
 STUDENT = Student(
@@ -173,7 +173,7 @@ def distill(
         temperature: Of the similarities in that loss, above 0.
         for_search: Whether the student is trained further on passages of the texts, and gets a lexical channel: 768
             dimensions more, in which texts that share words are close. It then finds more, and its cosines follow human
-            ratings less closely (docs/levers.md has figures). `load` with lexical_weight=0 leaves the channel out.
+            ratings less closely (reproductions/docs/levers.md). `load` with lexical_weight=0 leaves the channel out.
         show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
             line every ten seconds elsewhere.
 

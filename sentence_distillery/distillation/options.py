@@ -5,10 +5,9 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, GREATEST_WEIGHT, PLACES
-from sentence_distillery.encoders.options import AnyTeacher
 from sentence_distillery.io.errors import setting
 from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed, Switchable
-from sentence_distillery.pairs.options import ScoredTraining
+from sentence_distillery.teachers.options import AnyTeacher
 
 STEPS = 1_600
 MANY = 50_000  # sentences
@@ -64,7 +63,7 @@ class Student(Section):
     def rate(self, steps: int) -> float:
         """Return the learning rate; one that is not given falls with the number of steps, at least 1.
 
-        Chosen on validation texts, see docs/levers.md: 160 steps do best at 0.01, 600 at 0.005, 1,700 at 0.0025.
+        Chosen on validation texts: 160 steps do best at 0.01, 600 at 0.005, 1,700 at 0.0025.
         """
         return self.learning_rate or min(RATE / steps**0.5, MOST_RATE)
 
@@ -92,32 +91,6 @@ class Size(Section):
         return self
 
 
-class PaperStudentOptions(Section):
-    """Paper 1's student, a linear layer over the mean of refined word vectors."""
-
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    learning_rate: Positive
-    seed: Seed
-
-
-class MlpHead(Switchable):
-    """The student with an MLP head: a hidden layer after the sum of its token vectors."""
-
-    name: ClassVar[str] = "mlp_head"
-    number: ClassVar[str] = "units"
-
-    units: Count = Field(title="number of units of the hidden layer")
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    learning_rate: Positive
-    relational_weight: Annotated[float, Field(ge=0.0)] = Field(
-        title="weight of the in-batch Kullback-Leibler divergence"
-    )
-    temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
-    seed: Seed
-
-
 class SearchStudent(Switchable):
     """The student for search: trained further on sentences and passages, with a lexical channel."""
 
@@ -134,28 +107,4 @@ class SearchStudent(Switchable):
     lexical_weight: Annotated[float, Field(ge=0.0, le=GREATEST_WEIGHT)] = Field(
         title="length of the lexical channel, relative to the other dimensions"
     )
-    seed: Seed
-
-
-class FineTunedStudent(Switchable):
-    """The student that is fine-tuned on the human ratings of STS-B train."""
-
-    name: ClassVar[str] = "fine_tuned_student"
-    number: ClassVar[str] = "epochs"
-
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    map_learning_rate: Positive = Field(title="learning rate of the linear map that all tokens share")
-    token_weight_learning_rate: Positive = Field(title="learning rate of the logarithms of the token weights")
-    direction_learning_rate: Positive = Field(
-        title="learning rate of the direction along which a token's component sets its weight"
-    )
-    seed: Seed
-
-
-class FineTunedTeacher(ScoredTraining):
-    """Teachers that are fine-tuned on human ratings, for the fine-tuned student; `precision` is their labels', too."""
-
-    name: ClassVar[str] = "fine_tuned_teacher"
-
     seed: Seed

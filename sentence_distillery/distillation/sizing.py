@@ -29,9 +29,9 @@ from sentence_distillery.encoder.compression import (
     without_cut_dimensions,
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.protocols.neighbours import recalls
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.io.errors import setting
-from sentence_distillery.protocols.neighbours import recalls
 
 SHARES = (1.0, 0.75, 0.5, 0.35, 0.25)  # of the vocabulary
 LEAST = 16  # dimensions

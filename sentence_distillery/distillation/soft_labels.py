@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from sentence_distillery.distillation.glove import glove_words
 from sentence_distillery.distillation.options import SoftLabels
 from sentence_distillery.distillation.passages import READ, passages
 from sentence_distillery.encoder.tokenizer import (
@@ -35,15 +36,6 @@ from sentence_distillery.encoder.tokenizer import (
     with_terms,
     word_pieces,
 )
-from sentence_distillery.encoders.cost import pieces, tokenizer_file
-from sentence_distillery.encoders.embedder import Embedder
-from sentence_distillery.encoders.expected import expectation, refined, sizes
-from sentence_distillery.encoders.functions import FunctionEncoder
-from sentence_distillery.encoders.label_store import AT_ONCE, LabelStore, forget_old
-from sentence_distillery.encoders.options import FunctionTeacher, Teacher
-from sentence_distillery.encoders.teachers import GivenTeacher, TextEncoder, load_teacher
-from sentence_distillery.encoders.transformer import Encoder
-from sentence_distillery.encoders.vectors import VectorTable
 from sentence_distillery.io.artifacts import InputError, read_table, table_parts, write_json, write_table
 from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.counters import Counters
@@ -52,7 +44,15 @@ from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.shards import map_shards
-from sentence_distillery.word_vectors.glove import glove_words
+from sentence_distillery.teachers.cost import pieces, tokenizer_file
+from sentence_distillery.teachers.embedder import Embedder
+from sentence_distillery.teachers.expected import expectation, refined, sizes
+from sentence_distillery.teachers.functions import FunctionEncoder
+from sentence_distillery.teachers.label_store import AT_ONCE, LabelStore, forget_old
+from sentence_distillery.teachers.options import FunctionTeacher, Teacher
+from sentence_distillery.teachers.teachers import GivenTeacher, TextEncoder, load_teacher
+from sentence_distillery.teachers.transformer import Encoder
+from sentence_distillery.teachers.vectors import VectorTable
 
 WORDS = "words.parquet"
 PASSAGES = "passages.parquet"

@@ -25,9 +25,6 @@ from sentence_distillery.distillation.soft_labels import embedding_array, part_t
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.options import PeerName
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoders.options import AbsentModelError, Teacher
-from sentence_distillery.encoders.teachers import GivenTeacher
-from sentence_distillery.encoders.transformer import NO_WEIGHTS, load_encoder
 from sentence_distillery.evaluation.evaluate import Encoder
 from sentence_distillery.io.artifacts import atomic_directory, read_table, table_parts
 from sentence_distillery.io.ragged import unit_rows
@@ -35,6 +32,9 @@ from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.cache import cache_directory
 from sentence_distillery.runtime.device import device
 from sentence_distillery.runtime.progress import others_logged
+from sentence_distillery.teachers.options import AbsentModelError, Teacher
+from sentence_distillery.teachers.teachers import GivenTeacher
+from sentence_distillery.teachers.transformer import NO_WEIGHTS, load_encoder
 
 POOLINGS = {"cls": "first", "lasttoken": "last"}  # as model2vec names them; all others become its mean
 # Without the extra `distill` of model2vec, which would replace transformers by an older version.

@@ -12,12 +12,12 @@ from sentence_distillery.distillation.distill import SOFT_LABELS, AnyTeacher, as
 from sentence_distillery.domain.measures import FEWEST, Reference
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.domain.scoring import scored
-from sentence_distillery.encoders.teachers import load_teacher
 from sentence_distillery.evaluation.evaluate import Encoder, embed
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.runtime.progress import progress, track
+from sentence_distillery.teachers.teachers import load_teacher
 
 DATASET = "texts"
 DOMAIN = Domain(peers=[], neighbours=10, random_pairs=10, seed=1)

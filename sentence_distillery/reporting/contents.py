@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sentence_distillery.benchmarks.provenance import Entry
+from sentence_distillery.evaluation.sets.provenance import Entry
 from sentence_distillery.io.contents import Content, Natural, Share
 
 

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sentence_distillery.benchmarks.download import copy_from, download, fetch
-from sentence_distillery.benchmarks.registry import EXTERNAL
+from sentence_distillery.evaluation.sets.download import copy_from, download, fetch
+from sentence_distillery.evaluation.sets.registry import EXTERNAL
 from sentence_distillery.io.artifacts import InputError
 from stages import paths
 

@@ -5,10 +5,10 @@ sentences and passages, and adds a lexical channel. Writes models/search_student
 reason why this run has none.
 """
 
-from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_card, write_model
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
+from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
 from sentence_distillery.io.contents import Student
 from sentence_distillery.io.unavailable import to_json

@@ -5,7 +5,6 @@ with the losses and dev scores of each epoch. If section `size` orders a size, t
 reports/curves/student_size.csv has what was tried.
 """
 
-from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import export
 from sentence_distillery.distillation.sizing import made_to_size, write_trials
 from sentence_distillery.distillation.student import (
@@ -15,6 +14,7 @@ from sentence_distillery.distillation.student import (
     train_static,
     write_curve,
 )
+from sentence_distillery.evaluation.sets.data import BenchmarkData
 from stages import paths
 from stages.stage import stage
 

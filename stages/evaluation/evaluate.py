@@ -6,15 +6,15 @@ reports/systems.json, what each system is; and models/weighting, the token weigh
 run to run: they are in reports/costs/speeds.csv, which is not an output.
 """
 
-from sentence_distillery.benchmarks.data import BenchmarkData
+from reproductions.systems.data import EvaluationData
+from reproductions.systems.registration import Run, SystemOptions
+from reproductions.systems.registry import SYSTEMS, loaders
+from reproductions.systems.scoring import headline, score_all
+from reproductions.systems.similarity import draws
+from reproductions.systems.systems import StudentSystem
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.data import EvaluationData
-from sentence_distillery.evaluation.registration import Run, SystemOptions
-from sentence_distillery.evaluation.registry import SYSTEMS, loaders
 from sentence_distillery.evaluation.results import export_results, is_speed
-from sentence_distillery.evaluation.scoring import headline, score_all
-from sentence_distillery.evaluation.similarity import draws
-from sentence_distillery.evaluation.systems import StudentSystem
+from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from stages import paths
 from stages.stage import stage

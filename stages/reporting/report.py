@@ -4,12 +4,12 @@ Reads the figures, counters and training curve of the main job, from the corpus 
 reproduced papers, to which it links, are those of the stage `paper_pages`.
 """
 
+from reproductions.registry import PAPERS
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.evaluation.aliases import current_content
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import atomic_file, read_json
 from sentence_distillery.io.contents import Content, Counted, Student
-from sentence_distillery.papers.registry import PAPERS
 from sentence_distillery.reporting.contents import Benchmarks, CorpusOverview
 from sentence_distillery.reporting.page import Link, RunReport, read_cleaning, read_curve, read_trials, render
 from sentence_distillery.reporting.sizes import read_pareto

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from docsite import figures
-from docsite.figures import FIGURES, TABLES, changed, with_figures
+from docsite.figures import FIGURES, TABLES, changed, pages, with_figures
 from docsite.kept import only, published, run, size, source, table
-from docsite.prose import pages
-from docsite.tables.cells import rounded
-from docsite.tables.paper3 import Encoder
+from reproductions.docs.tables.cells import rounded
+from reproductions.docs.tables.paper3 import Encoder
 from sentence_distillery.io.artifacts import InputError
 from tests.workspace import ROOT
 
@@ -51,7 +50,7 @@ def test_marks_of_two_tables_are_not_taken_for_one() -> None:
     assert "\nb\n<!-- figures: probes -->\n| what differs" in with_figures(text)
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("page", list(pages()), ids=lambda path: path.name)
 def test_a_mark_never_begins_a_line(page: Path) -> None:
     """Markdown would end the paragraph there."""
     assert not re.search(r"^<!-- figure: ", page.read_text(encoding="utf-8"), re.M)
@@ -66,7 +65,7 @@ def test_every_table_and_figure_is_on_a_page() -> None:
 
 BY_HAND = {
     ("levers.md", "| part | result |"): "results in words, compared with the tables below",
-    ("papers_2_and_3.md", "| claim | verdict |"): "verdicts in words, compared in tests/papers/test_prose.py",
+    ("papers_2_and_3.md", "| claim | verdict |"): "verdicts in words, compared in tests/reproductions/test_prose.py",
     ("papers_2_and_3.md", "| not run, or not everywhere | what is missing |"): "weights W_cf, no figures",
     ("tutorial.md", "| figure | in the output | your encoder | the included one |"): "what the reader's command prints",
     ("operations.md", "| before a promotion | parameter of the flow | option | default |"): "defaults of tolerances",
@@ -101,7 +100,7 @@ def test_the_ablations_in_words_follow_from_their_tables() -> None:
         (earlier, own, now, "student"),
         (now, of_teachers, earlier, "student, fine-tuned, from the student with an MLP head"),
     ]
-    page = (ROOT / "docs/levers.md").read_text(encoding="utf-8")
+    page = (ROOT / "reproductions/docs/levers.md").read_text(encoding="utf-8")
     said = re.search(
         r"an MLP head gains (\S+ / \S+) points on STS-B test.*"
         r"fine-tuning the student gains (\S+ / \S+) points on STS-B test, and fine-tuned teachers (\S+ / \S+) more",
@@ -116,7 +115,7 @@ def test_the_ablations_in_words_follow_from_their_tables() -> None:
 
 
 def test_every_kept_table_of_the_ablations_is_shown() -> None:
-    page = (ROOT / "docs/levers.md").read_text(encoding="utf-8")
+    page = (ROOT / "reproductions/docs/levers.md").read_text(encoding="utf-8")
     for path in (ROOT / "reports/runs/levers").glob("*.csv"):
         assert f"`reports/runs/levers/{path.name}`: " in page
 

@@ -64,7 +64,7 @@ def test_the_python_reference_can_be_read_in_a_clone() -> None:
     assert "| `revision` | The commit, branch or tag of a hub id; None takes its main branch. |" in loading
     assert "\n| `InputError` | If the directory" in loading
     assert '\n>>> load("released").encode(' in loading
-    taken = described("sentence_distillery.benchmarks.data.PairSet")
+    taken = described("sentence_distillery.evaluation.sets.data.PairSet")
     assert "class PairSet:\n    def __init__(\n        self,\n        name: str,\n" in taken
     assert "#### take\n" in taken
     with pytest.raises(InputError, match=r"asks for sentence_distillery\.nothing, which does not exist"):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from benchmarks.sites import served
 from docsite.try_it import passages
+from measurements.sites import served
 from tests.javascript.building import built
 from tests.look import WIDTHS, browser_needed, chromium
 from tests.waiting import LIMIT

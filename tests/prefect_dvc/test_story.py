@@ -23,8 +23,8 @@ from dvc.repo import Repo
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.registry.promotion import Channel, rollback
 from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, retrain_once
-from tests.crawl.layouts import Article, listing
-from tests.crawl.site import Site, page, stories
+from tests.sentence_distillery.crawl.layouts import Article, listing
+from tests.sentence_distillery.crawl.site import Site, page, stories
 from tests.workspace import ROOT, write_params
 
 from .conftest import git, write_yaml

@@ -1,0 +1,165 @@
+"""Options of fine-tuning encoders on sentence pairs."""
+
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sentence_distillery.io.options import Count, Fraction, Positive, Precision, Section, Seed, Switchable
+from sentence_distillery.teachers.options import Teacher
+
+MOST_LAYERS = 3  # hidden ones of a head
+ThresholdRule = Literal["accuracy", "logistic"]
+
+
+class Combination(StrEnum):
+    """The features of two vectors; paper 2 names u, v, u + v, u - v, u * v and the last one, its table 4 is lost."""
+
+    FIRST = "u"
+    BOTH = "u,v"
+    SUM = "u+v"
+    DIFFERENCE = "|u-v|"
+    PRODUCT = "u*v"
+    RELATION = "|u-v|,u*v"
+    ALL = "u,v,|u-v|,u*v"
+
+    @property
+    def parts(self) -> list[str]:
+        """The features that are concatenated."""
+        return self.value.split(",")
+
+
+class Simcse(Teacher, Switchable):  # in this order `enabled` is the first field
+    """An encoder that is fine-tuned by contrastive learning; the fields of `Teacher` name the one to start from."""
+
+    name: ClassVar[str] = "simcse"
+    number: ClassVar[str] = "sentences"
+
+    objective: Literal["unsupervised", "supervised"] = Field(
+        title="unsupervised: two dropout masks of a sentence "
+        "make a pair; supervised: the entailment pairs of SICK train"
+    )
+    sentences: Count = Field(title="maximum number of examples")
+    epochs: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    temperature: Positive = Field(title="temperature of the contrastive loss; 0.05 in Gao et al. 2021")
+    seed: Seed
+
+
+class ScoredTraining(Switchable):
+    """The training of an encoder on rated pairs."""
+
+    number: ClassVar[str] = "epochs"
+
+    epochs: Count = Field(title="passes over the pairs, 4 in paper 3; the best one on dev is kept")
+    batch_size: Count = Field(title="pairs in a step, 16 in the paper")
+    learning_rate: Positive = Field(title="learning rate of Adam, 2e-5 in the paper")
+    warm_up: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(
+        title="share of the steps in which the learning rate rises, 0.1 in the paper"
+    )
+    precision: Precision
+
+
+class Pairs(Section):
+    """The sentence pairs that encoders learn to classify as paraphrases (paper 2), and the seeds of every cell."""
+
+    dataset: str = Field(title="a benchmark set of pairs labelled 0 and 1, or a directory with train.csv and test.csv")
+    also: list[str] = Field(title="further sets of rated pairs, whose test splits each encoder is scored on")
+    validation_share: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
+        title="share of train for the validation split: thresholds, early stopping and the choice of the winner"
+    )
+    folds: Annotated[int, Field(ge=2)] = Field(
+        title="number of folds of the cross-validation that chooses the threshold"
+    )
+    seed: Seed = Field(title="seed of the split and of the folds")
+    seeds: list[Seed] = Field(min_length=1, title="seeds of every training; the weights of the first one are kept")
+    combination: Literal["u", "u,v", "|u-v|", "u*v", "|u-v|,u*v", "u,v,|u-v|,u*v"] = Field(
+        title="features of the vectors u and v for logistic regression"
+    )
+
+
+class PairGrid(Section):
+    """The axes of the paraphrase matrix: a cell of paper 2 is an encoder, the initial weights, and a strategy."""
+
+    encoders: list[str] = Field(title="names of section `encoders`")
+    poolings: list[Literal["mean", "max", "cls"]]
+    recipes: list[Literal["combined", "modern", "intermediate"]] = Field(
+        title="trainings of cross-encoders: by section `metric_learning`, by `modern_learning`, or by the latter "
+        "after `intermediate`"
+    )
+    starts: list[str] = Field(title="initial weights: a pooling alone, or with a recipe, as in mean-combined")
+    strategies: list[Literal["cosine", "siamese", "triplet", "logistic", "cosent", "ranking"]]
+
+    @model_validator(mode="after")
+    def _every_start_is_made(self) -> Self:
+        made = [*self.poolings, *(f"{pooling}-{recipe}" for pooling in self.poolings for recipe in self.recipes)]
+        for start in self.starts:
+            if start not in made:
+                raise ValueError(f"start '{start}' needs its pooling in `poolings` and its recipe in `recipes`")
+        return self
+
+
+class Learning(Section):
+    """Settings of training an encoder, for every loss."""
+
+    epochs: Count
+    iterations: Count | None = Field(title="batches in an epoch; null: one pass over the pairs")
+    batch_size: Annotated[int, Field(ge=2)]
+    optimizer: Literal["sgd", "adamw"]
+    momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="Nesterov momentum of sgd")
+    weight_decay: Annotated[float, Field(ge=0.0)]
+    halve_every: Count | None = Field(
+        title="epochs after which the learning rate is halved; null: it falls linearly to 0"
+    )
+    warm_up: Fraction = Field(title="share of the steps in which the learning rate rises")
+    clip_norm: Positive | None = Field(title="maximum norm of the gradient; null: no clipping")
+    head_epochs: Annotated[int, Field(ge=0)] = Field(title="epochs that train only the head, with a frozen encoder")
+    patience: Count | None = Field(
+        title="epochs without a better validation accuracy until early stopping; null: never"
+    )
+    threshold: ThresholdRule = Field(
+        title="accuracy: the threshold of the best validation accuracy; logistic: probability 0.5 of a logistic model"
+    )
+    pair_learning_rate: Positive = Field(title="learning rate of a cross-encoder")
+    both_orders: bool = Field(
+        title="true: a cross-encoder reads a pair in both orders and uses the mean of the two vectors"
+    )
+    precision: Precision
+
+
+class MetricLearning(Learning):
+    margin: Positive = Field(title="margin of the pair and triplet losses, 0.5 in paper 2")
+    siamese_learning_rate: Positive
+    triplet_learning_rate: Positive
+    logistic_learning_rate: Positive
+
+
+class ModernLearning(Learning):
+    cosent_learning_rate: Positive
+    ranking_learning_rate: Positive
+
+
+class Intermediate(Section):
+    """The task that a cross-encoder is trained on first, in the recipe `intermediate`."""
+
+    set: str = Field(title="benchmark set of rated pairs")
+    epochs: Count
+    learning_rate: Positive
+
+
+class Combinations(Section):
+    """Paper 2's table 4: logistic regression on combinations of the vectors; which ones it has is not known."""
+
+    hidden_layers: list[Annotated[int, Field(ge=0, le=MOST_LAYERS)]] = Field(
+        min_length=1, title="numbers of hidden layers of the heads; 0 is logistic regression, the paper's choice"
+    )
+    poolings: list[Literal["mean", "max", "cls"]] = Field(title="some of pair_grid.poolings; cls in the paper")
+    frozen: bool = Field(
+        title="true trains only the heads, in seconds; false also trains the encoder, once per combination"
+    )
+
+
+class PairCost(Section):
+    encoder: str = Field(title="a name of section `encoders`")
+    sentences: Annotated[int, Field(ge=2)] = Field(title="number of sentences in the sample")
