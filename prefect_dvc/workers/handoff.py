@@ -43,7 +43,7 @@ from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.graph import Stage
 from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import Run
-from prefect_dvc.system.remedies import one_line
+from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workers.request import PROTOCOL, REFS, HandoffError, StageRequest, read_request, seconds
 from prefect_dvc.workers.versions import different, versions
 from prefect_dvc.workspace.directory import REFS as KEPT
@@ -423,15 +423,20 @@ def run(step: str, given: str) -> int:
             with opened(Path(where["directory"]), where["remote"]) as repo:
                 print(json.dumps(STEPS[step](repo, **where["options"])))
         except TransferError as error:
-            print(error, *map(one_line, causes[-1:]))
+            print(error, *map(_here, causes[-1:]))
             return FAILED
         except HandoffError as error:
             print(error)
             return REFUSED
         except Exception as error:  # any error of a remote's library ends here as one line
-            print(one_line(error), *map(one_line, causes[-1:]))
+            print(_here(error), *map(_here, causes[-1:]))
             return REFUSED if isinstance(error, ConfigError) else FAILED  # there is no remote, or it is none
     return 0
+
+
+def _here(error: BaseException) -> str:
+    """Return an error in one line that names this machine, since both sides use remotes."""
+    return f"On {socket.gethostname()}: {reasons(error)}"
 
 
 @contextmanager

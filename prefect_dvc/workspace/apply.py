@@ -25,8 +25,9 @@ from dvc.repo import Repo
 from dvc_data.hashfile.hash_info import HashInfo
 from dvc_objects.fs.generic import transfer
 
+from prefect_dvc.system.process import held
 from prefect_dvc.workspace.contents import LEGACY, MD5, Content, cached, contents, store
-from prefect_dvc.workspace.directory import REFS, RUNS, locked
+from prefect_dvc.workspace.directory import REFS, RUNS
 from prefect_dvc.workspace.git import END, WorkspaceError, changed, git, has_content, paths
 from prefect_dvc.workspace.inputs import add_unseen, copy
 from prefect_dvc.workspace.snapshot import commit_of_run, dvc_at_rest, snapshot
@@ -139,7 +140,7 @@ def apply_run(root: Path, name: str) -> None:
     after = git(root, "rev-parse", "--verify", END, f"{REFS}/{name}")
     before = git(root, "rev-parse", "--verify", END, f"{after}^")
     outputs = outputs_of(root, name)
-    with locked(root / RUNS / "workspace", how=0):  # wait for another run that is brought back
+    with held(root / RUNS / "workspace.lock", name, wait=True):  # wait for another run that is brought back
         files = changed(root, before, after)
         _refuse_changed(root, name, files, before, after)
         with dvc_at_rest(root), Repo(str(root)) as repo:

@@ -15,8 +15,9 @@ import pytest
 from prefect import State
 from prefect.states import Completed, Failed
 
+from prefect_dvc.charts import draw
 from prefect_dvc.pipeline import run_in_threads
-from prefect_dvc.registry.drift import chart, history
+from prefect_dvc.registry.drift import history, panels
 from prefect_dvc.registry.promotion import Channel, PromotionError, promoted, trace
 from prefect_dvc.retrain_flow import SHOWN, given_to_flow, retrain
 from prefect_dvc.retraining import RetrainSettings, retrain_once
@@ -112,9 +113,10 @@ def test_the_figures_of_all_versions(promotions: Path) -> None:
     versions = history(promotions, CHANNEL)
     assert [name for name, _ in versions] == ["v0.0.1", "v0.0.2"]
     assert [known["student/lee/spearman"] for _, known in versions] == [0.5, 0.51]
-    picture = chart(versions, lambda name: name.endswith("spearman"))
-    assert picture is not None and picture.startswith(b"\x89PNG")
-    assert chart(versions[:1], lambda name: True) is None
+    (panel,) = [each for each in panels(versions, lambda name: name.endswith("spearman")) if "lee" in each.title]
+    assert (panel.xs, panel.ys) == (("v0.0.1", "v0.0.2"), (0.5, 0.51))
+    assert draw([panel]).startswith(b"\x89PNG")
+    assert panels(versions[:1], lambda name: True) == []
 
 
 def test_a_copied_model_is_traced_back(promotions: Path, tmp_path: Path) -> None:
