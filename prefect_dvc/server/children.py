@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -107,13 +107,11 @@ class Children:
     @contextmanager
     def running(self) -> Iterator["Children"]:
         """End all processes with the block."""
-        with ExitStack() as stack:
-            stack.callback(self._end)
+        try:
             yield self
-
-    def _end(self) -> None:
-        processes = [child.process for child in reversed(self._all) if child.process is not None]
-        for process in processes:  # all at once, since each may take its time
-            process.terminate()
-        for process in processes:
-            end_group(process)
+        finally:
+            processes = [child.process for child in reversed(self._all) if child.process is not None]
+            for process in processes:  # all at once, since each may take its time
+                process.terminate()
+            for process in processes:
+                end_group(process)

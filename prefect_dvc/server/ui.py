@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -85,11 +85,9 @@ def _run(root: Path, port: int, database: Database) -> None:
     """Start everything, and look after it until Ctrl-C. Raises KeyFileError, DatabaseError, DeployError, ChildError."""
     key, python = read_key(root / HOME), [sys.executable, "-P", "-m"]
     os.environ.update(settings(root, port, key))
-    with ExitStack() as stack, suppress(KeyboardInterrupt):
-        if database == Database.POSTGRESQL:
-            place = postgresql(root / HOME / "postgresql", root / HOME / "postgresql.log")
-            os.environ[URL] = stack.enter_context(place)
-        children = stack.enter_context(Children(root / HOME).running())
+    if database == Database.POSTGRESQL:
+        os.environ[URL] = postgresql()
+    with suppress(KeyboardInterrupt), Children(root / HOME).running() as children:
         server = [*python, "prefect_dvc.server.serve", "--no-link", "--port", str(port)]
         wait_for_server(children.start("server", server, root))
         deploy()

@@ -15,10 +15,9 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dvc.fs import localfs
 from dvc.repo import Repo
@@ -26,7 +25,7 @@ from dvc_data.hashfile.hash_info import HashInfo
 from dvc_objects.fs.generic import transfer
 
 from prefect_dvc.system.process import held
-from prefect_dvc.workspace.contents import LEGACY, MD5, Content, cached, contents, store
+from prefect_dvc.workspace.contents import LEGACY, MD5, Content, cached, contents, covers, inside, store
 from prefect_dvc.workspace.directory import REFS, RUNS
 from prefect_dvc.workspace.git import END, WorkspaceError, changed, git, has_content, paths
 from prefect_dvc.workspace.inputs import add_unseen, copy
@@ -79,10 +78,10 @@ def untrack_outputs(repo: Repo, root: Path) -> list[str]:
     They are in the snapshot if .gitignore does not name them, as after a stage that failed; DVC refuses outputs that
     git tracks. Return the paths of all such outputs.
     """
-    cached = [path for path, out in _outputs(repo.index.stages, repo.root_dir) if out.use_cache]
+    cached = [path for path, out in inside(repo.index.outs, Path(repo.root_dir)) if out.use_cache]
     own = set(paths(git(root, "ls-files", "-z")))
     here = set(paths(git(Path(repo.root_dir), "ls-files", "-z"))) - own
-    if found := sorted(file for file in here if any(f"{file}/".startswith(f"{path}/") for path in cached)):
+    if found := sorted(file for file in here if any(covers(path, file) for path in cached)):
         listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
         git(
             Path(repo.root_dir), "rm", "--cached", "--quiet", *listed, given="\0".join(found), GIT_LITERAL_PATHSPECS="1"
@@ -92,12 +91,13 @@ def untrack_outputs(repo: Repo, root: Path) -> list[str]:
 
 def recorded_outputs(repo: Repo) -> dict[str, str]:
     """Return DVC's hashes of all outputs that dvc.lock and the .dvc files have, by path."""
-    return {path: out.hash_info.value for path, out in _outputs(repo.index.stages, repo.root_dir) if out.hash_info}
+    outs = inside(repo.index.outs, Path(repo.root_dir))
+    return {path: out.hash_info.value for path, out in outs if out.hash_info}
 
 
 def noted_outputs(repo: Repo, names: Collection[str], before: Mapping[str, str]) -> Outputs:
     """Return the outputs of the stages `names`, as dvc.lock and the .dvc files have them now."""
-    found = _outputs((node for node in repo.index.stages if node.addressing in names), repo.root_dir)
+    found = inside((out for out in repo.index.outs if out.stage.addressing in names), Path(repo.root_dir))
     return {
         path: Output(
             now=out.hash_info.value,
@@ -109,13 +109,6 @@ def noted_outputs(repo: Repo, names: Collection[str], before: Mapping[str, str])
         for path, out in found
         if out.hash_info
     }
-
-
-def _outputs(nodes: Iterable[Any], top: str) -> Iterator[tuple[str, Any]]:
-    for node in nodes:
-        for out in node.outs:
-            if out.protocol == "local" and Path(out.fs_path).is_relative_to(top):
-                yield Path(out.fs_path).relative_to(top).as_posix(), out
 
 
 def outputs_of(root: Path, name: str) -> Outputs:
@@ -146,7 +139,8 @@ def apply_run(root: Path, name: str) -> None:
         with dvc_at_rest(root), Repo(str(root)) as repo:
             listed = git(root, "ls-tree", "-r", "-z", "--format=%(objecttype) %(path)", END, after)
             in_git = {entry[5:] for entry in paths(listed) if entry.startswith("blob ")}  # not of a submodule
-            wanted = {path: out for path, out in outputs.items() if out.cached or not _within(path, in_git)}
+            there = {path for path in outputs if any(covers(path, file) for file in in_git)}
+            wanted = {path: out for path, out in outputs.items() if out.cached or path not in there}
             changes = [_change(repo, root / RUNS / name, path, out) for path, out in wanted.items()]
             _refuse_lost(name, changes)
             _refuse_unsaved(repo, name, changes)
@@ -154,10 +148,6 @@ def apply_run(root: Path, name: str) -> None:
                 _restore(root, name, after, sorted(files), stage=bool(repo.config["core"].get("autostage")))
             for change in changes:
                 _make(repo, change)
-
-
-def _within(path: str, files: Collection[str]) -> bool:
-    return path in files or any(file.startswith(f"{path}/") for file in files)
 
 
 def _restore(root: Path, name: str, revision: str, files: Sequence[str], *, stage: bool) -> None:
