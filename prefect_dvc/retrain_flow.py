@@ -20,6 +20,7 @@ from prefect_dvc.charts import publish_chart
 from prefect_dvc.pipeline_flow import Overrides, Profile, label, run_as_tasks
 from prefect_dvc.registry.drift import history, panels
 from prefect_dvc.retraining import NONE, REPORTED, RetrainSettings, day_in, retrain_once
+from prefect_dvc.server.orphans import at_work
 from prefect_dvc.settings.flows_yaml import Tolerance, read_config
 from prefect_dvc.settings.parameters import AS_IT_STANDS, sites
 
@@ -54,7 +55,8 @@ def _retrain(further: Mapping[str, Any] = {}, **given: Any) -> State[None]:
     label(f"profile:{settings.profile}", f"artifact:{settings.artifact}")
     try:
         scheduled = flow_run.scheduled_start_time
-        verdict = retrain_once(Path.cwd(), settings, run_as_tasks, get_run_logger().info, name, scheduled)
+        with at_work(str(flow_run.id), name):
+            verdict = retrain_once(Path.cwd(), settings, run_as_tasks, get_run_logger().info, name, scheduled)
     except REPORTED as error:
         emit("Failed", str(error), settings)
         return Failed(message=str(error))

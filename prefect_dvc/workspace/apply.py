@@ -16,6 +16,7 @@ import json
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -196,7 +197,9 @@ def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
     place = Path(repo.root_dir) / path
     target, source = cached(repo, output.now, output.hash_name), None
     if target is None and not output.cached and (directory / path).exists():
-        with Repo(str(directory)) as run:  # the workspace's own .dvcignore leaves out all that lies below .dvc
+        # The workspace's own .dvcignore leaves out all that lies below .dvc. A link may lead nowhere by now.
+        found = Content()
+        with suppress(OSError), Repo(str(directory)) as run:
             found = contents(run, directory / path, output.hash_name)
         target, source = (found, directory / path) if found.total == output.now else (None, None)
     if target is None:
@@ -282,7 +285,7 @@ def main() -> None:
     parser.add_argument("name", help=f"name of a kept run: `git for-each-ref {REFS}` lists them")
     try:
         apply_run(Path.cwd(), parser.parse_args().name)
-    except WorkspaceError as error:
+    except (WorkspaceError, OSError) as error:
         sys.exit(f"prefect-dvc apply: {error}")
 
 

@@ -120,7 +120,7 @@ def test_the_figures_of_all_versions(promotions: Path) -> None:
 
 
 def test_a_copied_model_is_traced_back(promotions: Path, tmp_path: Path) -> None:
-    """By its files alone: the version, the commit, the run, and the figures."""
+    """By its files alone: the version, the commit, the run, the figures, and the hash of each input."""
     get = [sys.executable, "-m", "dvc", "artifacts", "get", str(promotions), "student", "--out", "model"]
     subprocess.run([*get, "--rev", "v0.0.1"], cwd=tmp_path, env=os.environ | {"DVC_NO_ANALYTICS": "1"}, check=True)
     told = trace(promotions, CHANNEL, tmp_path / "model")
