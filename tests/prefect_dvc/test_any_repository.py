@@ -154,7 +154,7 @@ def _is_ignored(seen: Seen) -> bool:
 
 
 def _is_late(seen: Seen) -> bool:
-    """What the user has done since the run began is not overwritten; a link of an output may lead nowhere since then."""
+    """What the user has done since the run began is not overwritten; a link of an output may lead nowhere now."""
     told = ("has changed", "are not to be had any more")
     return bool(seen.meanwhile) and any(text in seen.done.err for text in told)
 

@@ -1,6 +1,7 @@
 """What production asks of the server: its metrics, and what it forgets."""
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -126,6 +127,7 @@ def test_a_copied_model_is_traced_back(promotions: Path, tmp_path: Path) -> None
     told = trace(promotions, CHANNEL, tmp_path / "model")
     assert told.startswith("student@v0.0.1  ") and "Promote the student of run 20" in told
     assert "student/lee/spearman: 0.5\n" in told and "web.snapshot: 2026-11-21" in told
+    assert re.search(r"^made of data/benchmarks: md5 [0-9a-f]{32}\.dir$", told, re.M)
     (tmp_path / "model/model.txt").write_text("another", encoding="utf-8")
     with pytest.raises(PromotionError, match="is not a registered version of 'student': its hash is"):
         trace(promotions, CHANNEL, tmp_path / "model")

@@ -173,7 +173,7 @@ def crash(server: Server) -> None:
 
 
 def test_runs_without_a_heartbeat(server: Server) -> None:
-    """regression: one that has ended as Promoted was marked Crashed; one that falls silent at work is, with the reason."""
+    """regression: one that had ended as Promoted was marked Crashed; one that falls silent at work is."""
     program = "from prefect_dvc.server import deploy; deploy.HEARTBEAT_SECONDS = 4; deploy.watch_heartbeats()"
     subprocess.run([sys.executable, "-c", program], env=os.environ | server.environment, check=True)
     runs = {name: _at_work(server, name) for name in ("ended", "late", "silent")}
