@@ -69,7 +69,7 @@ def pipeline(
 
     Args:
         target: The stage to bring up to date, with everything it depends on; or all.
-        profile: A profile of conf/profile; "as it stands" leaves params.yaml unchanged.
+        profile: A profile; "as it stands" leaves params.yaml unchanged.
         overrides: Parameters to change, for example {"student.epochs": 3}. Unknown keys are refused.
         force: Run the stages even if nothing has changed.
         gpu: Where GPU stages run: on a worker if one is online (prefer), only there (require), or here (local).

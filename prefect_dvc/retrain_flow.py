@@ -50,7 +50,7 @@ def _name() -> str:
 
 
 def _retrain(further: Mapping[str, Any] = {}, **given: Any) -> State[None]:
-    settings = RetrainSettings(**given, **further)
+    settings = RetrainSettings(**given, **further).complete(read_config(Path.cwd()))
     name = f"flow run '{flow_run.name}'"
     label(f"profile:{settings.profile}", f"artifact:{settings.artifact}")
     try:
@@ -65,7 +65,7 @@ def _retrain(further: Mapping[str, Any] = {}, **given: Any) -> State[None]:
         raise
     emit(verdict.decision, verdict.reason, settings)
     create_markdown_artifact(key="retraining", markdown=verdict.report, description=str(verdict.decision))
-    _show_versions(settings.complete(read_config(Path.cwd())))
+    _show_versions(settings)
     return Completed(name=str(verdict.decision), message=verdict.reason)
 
 
