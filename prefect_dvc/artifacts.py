@@ -1,6 +1,7 @@
 """The artifacts of a run in Prefect: its metrics, its changed parameters, DVC's plots, and a link to its report."""
 
 import csv
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -8,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from prefect import get_run_logger
 from prefect.artifacts import create_link_artifact, create_table_artifact
 
 from prefect_dvc.charts import Panel, publish_chart
 from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import Run
-from prefect_dvc.server.reports import send_report
+from prefect_dvc.server.reports import PLACE, send_report
 from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.settings.graph_files import PARAMS, graph_files, parameter_files, read_file
 from prefect_dvc.settings.parameters import flat
@@ -38,6 +40,9 @@ def publish(run: Run) -> None:
         link = send_report(run.name, report) or report.as_uri()
         text = f"The report of run {run.name}"  # in the description, too: the card shows that at once
         create_link_artifact(key="report", link=link, link_text=text, description=f"[{text}]({link})")
+        # A link within a card opens the artifact; one in the log is one click from the run
+        server = os.environ.get("PREFECT_API_URL", "").removesuffix("/api") if link.startswith(PLACE) else ""
+        get_run_logger().info(f"{text}: {server}{link}")
 
 
 def publish_stages(run: Run) -> None:
