@@ -462,7 +462,7 @@ def show(root: Path, channel: Channel) -> str:
 
 
 def trace(root: Path, channel: Channel, directory: Path) -> str:
-    """Say which version a copied model is, by the hash of its files, and of what it was made.
+    """Say which version a copied model is, by the hash of its files, and list its inputs.
 
     Raises PromotionError if it is none.
     """

@@ -1,4 +1,4 @@
-"""Flow runs whose worker has died: `make ui` schedules them again, and they go on from what is finished.
+"""Flow runs whose worker has died: `make ui` schedules them again, and they go on from the last finished stage.
 
 the flow            holds .dvc/tmp/flow-runs/ID.lock while it works, and removes it when it ends by itself
 the worker dies     and its flows with it: they end as Crashed, or say nothing more; their locks stay, held by nobody
@@ -86,6 +86,6 @@ def schedule_again(number: UUID, *, crashed: bool) -> str | None:
         if run.run_count >= MOST_RUNS:
             state, told = Crashed, f"its process has been killed {run.run_count} times"
         else:
-            state, told = Scheduled, "its worker has died; it goes on from what is finished"
+            state, told = Scheduled, "its worker has died; it goes on from the last finished stage"
         client.set_flow_run_state(number, state(message=f"Again: {told}."), force=True)
     return f"Flow run '{run.name}' is {state.__name__.lower()}: {told}."

@@ -93,7 +93,7 @@ def test_a_server_and_a_worker_that_die(chain: Path, tmp_path: Path) -> None:
         assert run is not None
         assert (run.state_name, run.run_count) == ("Completed", 2)
         assert run.state and run.state.message == "Restored: a; Ran: b"
-        told = f"Flow run '{run.name}' is scheduled: its worker has died; it goes on from what is finished."
+        told = f"Flow run '{run.name}' is scheduled: its worker has died; it goes on from the last finished stage."
         assert told in log.read_text(encoding="utf-8")
         assert not list((chain / AT_WORK).iterdir())
         die("prefect_dvc.server.serve", "server")
