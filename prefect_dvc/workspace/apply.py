@@ -13,6 +13,7 @@ A kept run notes its outputs in the message of its commit, since dvc.lock has th
 
 import argparse
 import json
+import os
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -157,6 +158,7 @@ def _restore(root: Path, name: str, revision: str, files: Sequence[str], *, stag
     Those that DVC writes have the line ends that it gave them, also if git would convert them.
     """
     own = [file for file in files if Path(file).name in (".gitignore", "dvc.lock") or file.endswith(".dvc")]
+    files = sorted(set(files) - (_as_they_are(root, revision, files) - set(own)))
     for where, wanted in (("--worktree", files), ("--staged", own if stage else [])):
         listed = [f"--source={revision}", where, "--pathspec-from-file=-", "--pathspec-file-nul"]
         if wanted:
@@ -164,6 +166,16 @@ def _restore(root: Path, name: str, revision: str, files: Sequence[str], *, stag
     for file in own:
         if (written := root / RUNS / name / file).is_file() and (root / file).is_file():
             copy(written.parent, written, root / file)
+
+
+def _as_they_are(root: Path, revision: str, files: Iterable[str]) -> set[str]:
+    """Return those that the workspace has with the content of a commit already, perhaps with line ends of its own."""
+    plain = [file for file in files if (root / file).is_file() and not (root / file).is_symlink() and "\n" not in file]
+    here = git(root, "hash-object", "--stdin-paths", given="\n".join(plain)).split() if plain else []
+    listed = git(root, "ls-tree", "-r", "-z", "--format=%(objectmode) %(objectname) %(path)", END, revision)
+    there = {path: (mode, name) for mode, name, path in (row.split(" ", 2) for row in paths(listed))}
+    modes = ["100755" if os.access(root / file, os.X_OK) else "100644" for file in plain]
+    return {file for file, *found in zip(plain, modes, here, strict=True) if there.get(file) == tuple(found)}
 
 
 def _refuse_changed(root: Path, name: str, files: set[str], before: str, after: str) -> None:

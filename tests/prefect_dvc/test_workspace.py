@@ -613,10 +613,11 @@ def test_files_that_git_converts_or_does_not_look_at(tmp_path: Path) -> None:
     (root / "linked.csv").symlink_to("../far.csv")
     commit(root)
     git(root, "update-index", "--assume-unchanged", "own.csv", "linked.csv")
-    write(root / "own.csv", "2\n")
+    (root / "own.csv").write_bytes(b"2\r\n")
     (root / "linked.csv").unlink()
     write(root / "linked.csv", "3\n")
     same_as_repro(root)
     done = pipeline(root, "--set", "k=100", "--apply")
     assert done.returncode == 0, done.stderr
-    assert (root / "a.txt").read_bytes() == b"1\r\n2\r\n2\n3\n100\n"
+    assert (root / "a.txt").read_bytes() == b"1\r\n2\r\n2\r\n3\n100\n"
+    assert (root / "own.csv").read_bytes() == b"2\r\n"
