@@ -398,7 +398,7 @@ def _link(path: Path) -> None:
     [
         (_readable, "must be a file of this user with mode -rw-------, not -rw-r-----"),
         (_empty, "has 0 characters that are not of the form USER:SECRET"),
-        (_link, "cannot be opened"),
+        (_link, "must be a file of this user with mode -rw-------, not lrwxrwxrwx"),
         (partial(os.mkfifo, mode=0o600), "must be a file of this user with mode -rw-------, not prw-------"),
         (Path.mkdir, "must be a file of this user"),
     ],

@@ -25,7 +25,6 @@ from prefect_dvc.registry.promotion import (
     rollback,
     show,
 )
-from prefect_dvc.registry.retention import retire_versions
 from prefect_dvc.system.process import held
 from prefect_dvc.workspace.git import git
 from tests.waiting import LIMIT
@@ -311,25 +310,3 @@ def test_a_damaged_registry(models: Path, content: str) -> None:
 
 def _object(cache: Path, text: str) -> Path:
     return place(cache, hashlib.md5(text.encode()).hexdigest())
-
-
-def test_old_versions_are_retired(models: Path, tmp_path: Path) -> None:
-    """By count and age, here and at the remote; never the one at a stage, nor the one before it."""
-    git(tmp_path, "init", "--quiet", "--bare", "hub.git")
-    git(models, "remote", "add", "origin", str(tmp_path / "hub.git"))
-    channel = Channel("student", remote="origin")
-    for number in range(1, 5):
-        promote_model(models, f"m{number}", channel)
-    assert retire_versions(models, channel, days=0, number=4) == []
-    assert retire_versions(models, channel, days=1, number=0) == []
-    assert retire_versions(models, channel, days=0, number=1) == ["v0.0.1", "v0.0.2"]
-    assert [version.name for version in assigned(models, channel)] == ["v0.0.3", "v0.0.4"]
-    for repository in (models, tmp_path / "hub.git"):
-        assert git(repository, "tag", "--list", "student*").splitlines() == [
-            "student#production#3",
-            "student#production#4",
-            "student@v0.0.3",
-            "student@v0.0.4",
-        ]
-    assert rollback(models, channel)[1].name == "v0.0.3"
-    assert promote_model(models, "m5", channel).name == "v0.0.5"

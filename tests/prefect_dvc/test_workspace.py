@@ -621,15 +621,20 @@ def test_repositories_inside_and_links_in_data(tmp_path: Path) -> None:
 @pytest.mark.fault(47)
 def test_files_that_git_converts_or_does_not_look_at(tmp_path: Path) -> None:
     """The run had other line ends, and the committed content of a file that is assumed to be unchanged."""
-    stages = {"a": {"cmd": "cat in.csv own.csv > a.txt; echo ${k} >> a.txt", "deps": ["in.csv", "own.csv"]}}
+    read = ["in.csv", "own.csv", "linked.csv"]
+    stages: dict[str, Any] = {"a": {"cmd": f"cat {' '.join(read)} > a.txt; echo ${{k}} >> a.txt", "deps": read}}
     stages["a"] |= {"params": ["k"], "outs": ["a.txt"]}
     root = new(tmp_path / "workspace", stages, **{"own.csv": "1\n", ".gitattributes": "*.csv text\n"})
     write(root / "params.yaml", "k: 1\n")
     (root / "in.csv").write_bytes(b"1\r\n2\r\n")
+    (root / "linked.csv").symlink_to("../far.csv")
     commit(root)
-    git(root, "update-index", "--assume-unchanged", "own.csv")
-    write(root / "own.csv", "2\n")
+    git(root, "update-index", "--assume-unchanged", "own.csv", "linked.csv")
+    (root / "own.csv").write_bytes(b"2\r\n")
+    (root / "linked.csv").unlink()
+    write(root / "linked.csv", "3\n")
     same_as_repro(root)
     done = pipeline(root, "--set", "k=100", "--apply")
     assert done.returncode == 0, done.stderr
-    assert (root / "a.txt").read_bytes() == b"1\r\n2\r\n2\n100\n"
+    assert (root / "a.txt").read_bytes() == b"1\r\n2\r\n2\r\n3\n100\n"
+    assert (root / "own.csv").read_bytes() == b"2\r\n"

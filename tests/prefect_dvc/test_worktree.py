@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo, lock_repo
 
+from prefect_dvc.system.process import HeldError
 from prefect_dvc.workspace.apply import apply_run, keep, main
 from prefect_dvc.workspace.directory import REFS, RUNS, prune, retire, worktree
 from prefect_dvc.workspace.git import WorkspaceError, git
@@ -270,7 +271,7 @@ def test_one_name_for_one_run(chain: Path) -> None:
     (chain / RUNS).mkdir(parents=True)
     with (chain / RUNS / "one.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(BlockingIOError), worktree(chain, snapshot(chain), "one"):
+        with pytest.raises(HeldError), worktree(chain, snapshot(chain), "one"):
             pass
 
 
