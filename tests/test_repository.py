@@ -111,7 +111,7 @@ def test_notice_agrees_with_the_released_model() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for name in ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "docs/faults.md"):
+    for name in ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "docs/reliability.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         targets = [target for target in re.findall(r"\]\(([^)#\s]+)", text) if not target.startswith("https://")]
         gone = [target for target in targets if not (ROOT / name).parent.joinpath(target).exists()]

@@ -133,8 +133,9 @@ def cluster(place: Path) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.skipif(shutil.which("initdb") is None, reason="PostgreSQL is not installed")
+@pytest.mark.fault(38)
 def test_runs_on_postgresql(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 38: ten, on the database that `make ui DATABASE=postgresql` takes; it makes that once."""
+    """Ten, on the database that `make ui DATABASE=postgresql` takes; it makes that once."""
     with tempfile.TemporaryDirectory() as place, cluster(Path(place)) as settings:
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
