@@ -19,13 +19,14 @@ FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
 
 class Teacher(Section):
-    """A transformer. Few have a prompt, so its two options may be left out: the default prompt of its files counts."""
+    """A transformer."""
 
     reference: str = Field(title="package:<name>, a local path, or a hub id")
-    revision: str | None = Field(title="commit of a hub id")
-    sha256: str | None = Field(title="SHA-256 of model.safetensors; null accepts any")
+    revision: str | None = Field(default=None, title="commit of a hub id")
+    sha256: str | None = Field(default=None, title="SHA-256 of model.safetensors; null accepts any")
     maximum_length: Annotated[int, Field(ge=2)] | None = Field(
-        title="maximum number of word pieces of a text, special ones included; null: that of the encoder's files"
+        default=None,
+        title="maximum number of word pieces of a text, special ones included; null: that of the encoder's files",
     )
     prompt: str | None = Field(
         default=None, title="prompt before every text; '' for none, null for the default of the encoder's files"
@@ -47,9 +48,9 @@ class FunctionTeacher(Section):
 
     function: str = Field(pattern=FUNCTION, title="module:function, installed or in the working directory")
     version: str | None = Field(
-        title="your version of the function; change it if vectors change but the module's source does not"
+        default=None, title="your version of the function; change it if vectors change but the module's source does not"
     )
-    sha256: str | None = Field(title="SHA-256 of the module's source; null accepts any")
+    sha256: str | None = Field(default=None, title="SHA-256 of the module's source; null accepts any")
 
     @property
     def reference(self) -> str:
@@ -61,7 +62,7 @@ class VectorTeacher(Section):
     """Vectors by text; it knows no other text."""
 
     vectors: str = Field(title="Parquet file with the columns text (string) and vector (list of numbers)")
-    sha256: str | None = Field(title="SHA-256 of the file; null accepts any")
+    sha256: str | None = Field(default=None, title="SHA-256 of the file; null accepts any")
 
     @property
     def reference(self) -> str:
@@ -150,3 +151,10 @@ class TeacherError(InputError):
 
 class AbsentModelError(TeacherError):
     """The weights that a reference names are not on this machine and cannot be fetched."""
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    teacher: AnyTeacher
+    encoders: Encoders

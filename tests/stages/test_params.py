@@ -15,7 +15,7 @@ from sentence_distillery.io.options import Switchable
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.options import FunctionTeacher, Teacher, VectorTeacher
 from stages import paths, profiles
-from stages.params import Params, load_params, read_params
+from stages.params import Params, completed, load_params, read_params
 from tests.workspace import ROOT, demo_params
 
 PROFILES = sorted(path.stem for path in (ROOT / "conf/profile").glob("*.yaml"))
@@ -77,8 +77,8 @@ def test_params_file_is_the_demo_profile() -> None:
 
 
 def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
-    assert demo_params() == composed("demo")
-    assert demo_params(refine={"seed": 7})["refine"] == composed("demo")["refine"] | {"seed": 7}
+    assert demo_params() == completed(composed("demo"))
+    assert demo_params(refine={"seed": 7})["refine"] == completed(composed("demo"))["refine"] | {"seed": 7}
 
 
 def test_encoders_are_named_once(tmp_path: Path) -> None:
