@@ -13,13 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from pydantic import (
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import ConstructorError, SafeConstructor
 from ruamel.yaml.error import YAMLError
@@ -280,10 +274,18 @@ def _problem(detail: dict[str, Any]) -> str:
     if detail["type"] == "extra_forbidden":
         return f"{place}: unknown key{_suggestion(detail['loc'])}"
     if detail["type"] == "missing":
-        return f"{place}: missing"
+        return f"{place}: missing{_empty(detail['loc'])}"
     if detail["type"] == "value_error":  # concerns a whole section
         return f"{place}: {detail['ctx']['error']}" if place else str(detail["ctx"]["error"])
-    return f"{place} = {detail['input']!r}: {detail['msg']}"
+    return f"{place} = {detail['input']!r}: {detail['msg']}{_empty(detail['loc'])}"
+
+
+def _empty(location: tuple[str | int, ...]) -> str:
+    """Say how a whole section is left to its defaults, if all its values have one."""
+    kind: Any = Params.model_fields[str(location[0])].annotation if len(location) == 1 else None
+    if not hasattr(kind, "model_fields") or any(field.is_required() for field in kind.model_fields.values()):
+        return ""
+    return f"; write `{location[0]}: {{}}` for its defaults"
 
 
 def _suggestion(location: tuple[str | int, ...]) -> str:

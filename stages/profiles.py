@@ -59,6 +59,9 @@ EDITED = f"""\
 {PARAMS} has edits that are not in a profile:
 {{}}
 Keep them: `python -m stages.params save <name>`. Or drop them: `python -m stages.params use <profile> --discard`."""
+NOT_KEPT = f"""\
+{{}} would not have these values. Write them out in {PARAMS}, as conf/base.yaml has others:
+{{}}"""
 ABSENT = "not there"  # in a difference
 
 
@@ -70,12 +73,18 @@ def compose(profile: str, site: str | None = None) -> CommentedMap:
     Raises:
         InputError: There is no such profile or site, or its file cannot be read.
     """
+    layers = [_read(_named("profile", profile))]
+    if site is not None:
+        layers.append(_read(_named("site", site)))
+    return _composed(*layers)
+
+
+def _composed(*layers: Mapping[str, Any]) -> CommentedMap:
     params = _read(paths.CONF / "base.yaml")
     params.yaml_set_start_comment(HEADER)
     _add_sections(params)
-    _lay(params, _read(_named("profile", profile)))
-    if site is not None:
-        _lay(params, _read(_named("site", site)))
+    for layer in layers:
+        _lay(params, layer)
     return params
 
 
@@ -115,18 +124,25 @@ def save(name: str) -> Path:
     """Keep the parameters as the profile `name`, and return its file.
 
     Raises:
-        InputError: The name is not one, there is such a profile, or params.yaml cannot be read.
+        InputError: The name is not one, there is such a profile, params.yaml cannot be read, or a key is left out that
+            conf/base.yaml gives another value than the default, so that a profile cannot leave it out.
     """
     path = _path(name)
     if path.exists():
         raise InputError(f"{path} exists; give another name, or delete it.")
-    present = read_params()
-    base = plain(_read(paths.CONF / "base.yaml"))
-    _add_sections(base)
-    changed = _changes(completed(base), completed(present | {"name": name}))
+    present = read_params() | {"name": name}
+    changed = _changes(completed(plain(_composed())), completed(present))
+    made = _composed(changed)
+    if lost := differences(_meant(plain(made)), _meant(present)):
+        raise InputError(NOT_KEPT.format(path, "\n".join(f"  {line}" for line in lost)))
     write_profile(path, SAVED.format(name=name), changed)
     write(compose(name))
     return path
+
+
+def _meant(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a run, in which encoders stand where they are named."""
+    return Params.model_validate(content).model_dump(mode="json", exclude={"encoders"})
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,7 @@ def nested(params: Mapping[str, Any]) -> dict[str, Any]:
 def known_keys(directory: Path) -> dict[str, Any]:
     """Return a JSON schema for the overrides of a form: it refuses a key that no file of parameters and not `open` has.
 
+    With `params.check`, a section of params.yaml may get new keys: that command decides when the run starts.
     A key is dotted or nested, {"student.epochs": 3} or {"student": {"epochs": 3}}, as `flat` reads them; one of another
     file than params.yaml has its path: {"conf/train.yaml:rate": 0.1}.
 
@@ -162,7 +163,9 @@ def known_keys(directory: Path) -> dict[str, Any]:
         return {"type": "object"}
     others = [f"{file}:{key}" for file in files if file != PARAMS for key in nested(_read(directory / file))]
     params = _read(directory / PARAMS) if PARAMS in files else {}
-    schema = _schema(params, read_config(directory).params.open)
+    settings = read_config(directory).params
+    sections = [key for key, value in params.items() if isinstance(value, Mapping)]
+    schema = _schema(params, sections if settings.check else settings.open)  # the check knows keys with a default
     schema["propertyNames"]["anyOf"].append({"enum": others}) if others else None
     return {"type": "object"} | schema
 

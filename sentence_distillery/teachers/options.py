@@ -48,9 +48,9 @@ class FunctionTeacher(Section):
 
     function: str = Field(pattern=FUNCTION, title="module:function, installed or in the working directory")
     version: str | None = Field(
-        default=None, title="your version of the function; change it if vectors change but the module's source does not"
+        title="your version of the function; change it if vectors change but the module's source does not"
     )
-    sha256: str | None = Field(default=None, title="SHA-256 of the module's source; null accepts any")
+    sha256: str | None = Field(title="SHA-256 of the module's source; null accepts any")
 
     @property
     def reference(self) -> str:
@@ -62,7 +62,7 @@ class VectorTeacher(Section):
     """Vectors by text; it knows no other text."""
 
     vectors: str = Field(title="Parquet file with the columns text (string) and vector (list of numbers)")
-    sha256: str | None = Field(default=None, title="SHA-256 of the file; null accepts any")
+    sha256: str | None = Field(title="SHA-256 of the file; null accepts any")
 
     @property
     def reference(self) -> str:
