@@ -171,7 +171,7 @@ lock: $(READY)
 	  pyproject.toml - >> requirements.lock
 
 clean:
-	rm -rf $(filter-out $(addprefix data/,external/ samples/ texts/ checkpoints/),$(wildcard data/*/))
+	rm -rf $(addprefix data/,corpus benchmarks soft_labels fine_tuned_labels trees component_focus pairs augmented_pairs)
 	rm -rf $(filter-out models/released/ models/syntax/,$(wildcard models/*/))
 	git clean --quiet --force -dX reports
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis dvc_plots
