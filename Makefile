@@ -12,6 +12,7 @@
 # make fuzz        the native core compared with tokenizers on random texts, also under sanitizers; FROM="<file> ..." tries
 #                  their texts, TEXTS=<number> for each model
 # make nightly     what one does not wait for: make endurance and make fuzz
+# make mutation    faults planted in the code, and the tests that find them: FILES="<file> ...", or NUMBER=200 drawn over all
 # make wheels      wheels for Linux, Alpine and macOS in dist, by zig (pip install ziglang)
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
@@ -28,8 +29,8 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz nightly wheels pareto release parser mpnet benchmarks publish figures \
-  site javascript lint lock clean
+.PHONY: run distil test endurance graphs torture ui bench fuzz mutation nightly wheels pareto release parser \
+  mpnet benchmarks publish figures site javascript lint lock clean
 
 INSTALLED := .venv/.installed
 READY := .venv/.ready
@@ -117,6 +118,9 @@ fuzz: $(READY)
 	  python -m measurements.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
 fuzz: SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
+mutation: $(READY)
+	python -m measurements.mutation $(if $(FILES),--files $(FILES)) $(if $(NUMBER),--number $(NUMBER))
+
 nightly: endurance fuzz
 
 wheels: $(READY)
@@ -158,6 +162,7 @@ lint: $(READY)
 	ruff check .
 	ruff format --check .
 	mypy
+	lint-imports --no-cache > .import_linter.txt || { cat .import_linter.txt; exit 1; }
 	python -m docsite.figures --check
 
 # For every Python and machine, not only for these: a pin that some Python alone needs has a condition. torch has no

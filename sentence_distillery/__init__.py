@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 # Name -> (module that has it, extra that the module needs). They are imported when they are asked for: `import
 # sentence_distillery` alone costs nothing, and the encoder never loads torch.
 _HOMES = {
-    "BenchmarkData": ("benchmarks.data", "evaluate"),
-    "DocumentSet": ("benchmarks.data", "evaluate"),
+    "BenchmarkData": ("evaluation.sets.data", "evaluate"),
+    "DocumentSet": ("evaluation.sets.data", "evaluate"),
     "InputError": ("io.artifacts", ""),
-    "PairSet": ("benchmarks.data", "evaluate"),
-    "QuerySet": ("benchmarks.data", "evaluate"),
+    "PairSet": ("evaluation.sets.data", "evaluate"),
+    "QuerySet": ("evaluation.sets.data", "evaluate"),
     "StaticEncoder": ("encoder.static_encoder", ""),
     "compress": ("encoder.compression", ""),
     "distill": ("distillation.distill", "distill"),

@@ -162,7 +162,7 @@ def test_settings_are_accepted(page: Path, code: str, tmp_path: Path) -> None:
             assert load_params(tmp_path / "params.yaml")
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", list(pages()), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_python_is_python(page: Path) -> None:
     for code in blocks(page, "python"):
         compile(code, page.name, "exec")

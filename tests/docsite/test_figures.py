@@ -50,7 +50,7 @@ def test_marks_of_two_tables_are_not_taken_for_one() -> None:
     assert "\nb\n<!-- figures: probes -->\n| what differs" in with_figures(text)
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("page", list(pages()), ids=lambda path: path.name)
 def test_a_mark_never_begins_a_line(page: Path) -> None:
     """Markdown would end the paragraph there."""
     assert not re.search(r"^<!-- figure: ", page.read_text(encoding="utf-8"), re.M)

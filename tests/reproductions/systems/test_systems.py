@@ -14,7 +14,7 @@ from reproductions.systems.systems import StudentSystem, System, TeacherSystem, 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.functions import function_encoder
-from tests.sentence_distillery.evaluation.conftest import WORDS
+from tests.reproductions.systems.conftest import WORDS
 from tests.tiny_bert import write_tiny_bert
 
 SENTENCES = ["The storm closed the harbour!", "A dog plays", "qwxz", "", "the dog the DOG the storm"]
