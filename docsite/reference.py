@@ -1,7 +1,7 @@
 """The reference pages: command line, parameters, stages; the Python interface is in docsite.python_reference.
 
     command line   from the parser of sentence_distillery.cli
-    parameters     from the typed models of stages.params and the values of conf/base.yaml
+    parameters     from the typed models of stages.params and conf/base.yaml
     stages         from dvc.yaml
 
 A page in docs/reference has an introduction, and the marks between which docsite.figures writes the rest.
@@ -18,7 +18,7 @@ import yaml
 from docsite.graph import graph, stages
 from docsite.kept import ROOT
 from sentence_distillery import cli
-from stages.params import Params
+from stages.params import Params, completed, read_params
 
 PLUMBING = ("-h", "--help")
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
@@ -44,8 +44,6 @@ SHARED = {
     "pooling": "pooling of the token vectors",
     "poolings": "poolings of the token vectors",
     "strategies": "strategies of training on pairs",
-    "inputs": "files of articles, for `source: files`",
-    "sites": "sites to crawl, for `source: web`",
     "task": "type of task, which decides how encoders are scored",
     "columns": "the file's column for each field of the task",
 }
@@ -111,9 +109,10 @@ def cell(text: str) -> str:
 
 
 def parameters() -> str:
-    """Describe each section of params.yaml: its keys, their values in conf/base.yaml, ranges and meanings."""
+    """Describe each section of params.yaml: its keys, their defaults, ranges and meanings."""
     schema = Params.model_json_schema()
-    values = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
+    sections: dict[str, Any] = {name: {} for name in schema["properties"]}
+    values = completed(sections | read_params(ROOT / "conf/base.yaml"))
     definitions = schema["$defs"]
     parts: list[str] = []
     for name, shape in schema["properties"].items():
@@ -151,7 +150,7 @@ def _words(model: str) -> str:
 def _fields(fields: dict[str, Any], values: Any, definitions: dict[str, Any]) -> Iterator[str]:
     """Yield a table of the keys of a model, with their values if there are any."""
     shown = isinstance(values, dict) and bool(values)
-    yield "| parameter | in conf/base.yaml | range | meaning |" if shown else "| key | range | meaning |"
+    yield "| parameter | default | range | meaning |" if shown else "| key | range | meaning |"
     yield "| --- | --- | --- | --- |" if shown else "| --- | --- | --- |"
     for key, field in fields.items():
         value = f" {_value(values[key])} |" if shown and key in values else " |" * shown

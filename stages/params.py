@@ -241,7 +241,7 @@ def load_params(path: Path = PARAMS) -> Params:
 
 
 def completed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return params.yaml as it is written, with the default of each key that it does not have.
+    """Return params.yaml as it is written, with the default of each key and section that it does not have.
 
     Example:
         >>> completed({"size": {"megabytes": 8.0}})["size"]
@@ -249,13 +249,13 @@ def completed(content: Mapping[str, Any]) -> dict[str, Any]:
     """
     found = dict(content)
     for name, field in Params.model_fields.items():
-        value = content.get(name, {} if not field.is_required() else None)
-        if not isinstance(value, Mapping):
-            continue
-        if name == "encoders":
+        value = content.get(name)
+        if name == "encoders" and isinstance(value, Mapping):
             found[name] = {each: _completed(entry, KINDS[kind_of(entry)]) for each, entry in value.items()}
-        else:
-            found[name] = _completed(value, KINDS[kind_of(value)] if name == "teacher" else field.annotation)
+        elif name == "teacher" and isinstance(value, Mapping):
+            found[name] = _completed(value, KINDS[kind_of(value)])
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            found[name] = _completed(content.get(name, {}), field.annotation)
     return found
 
 

@@ -226,9 +226,12 @@ def _readable_texts(own: Own) -> int:
 
 def _draw(own: Own, pool: Path) -> None:
     """Draw the held-out texts, which stay the same in later editions; raises InputError."""
+    base = plain(_composed())
+    options = Clean.model_validate(base["clean"] | {"language": own.language})
     reading = Reading(None if own.text_column == COLUMN else own.text_column)
     articles = articles_from_texts(text for _, text in read_articles(own.texts, reading) if text.strip())
-    draw_pool(articles, Clean(language=own.language), HeldOut(), pool, Shards())
+    held_out, where = HeldOut.model_validate(base["held_out"]), Shards.model_validate(base.get("shards", {}))
+    draw_pool(articles, options, held_out, pool, where)
 
 
 def keep_pool() -> Path:

@@ -80,7 +80,7 @@ class Web(Section):
         pattern=r"^\S+@\S+\.\S+$|^https?://\S+$",
         title="your e-mail address or web page, sent to the sites in the User-Agent; required for a crawl",
     )
-    sites: list[Site] = Field(default=[], title="news sites, for `source: web`")
+    sites: list[Site] = Field(default=[], title="sites to crawl, for `source: web`")
     since: Day | None = Field(
         default=None, title="first day of the articles; drops earlier ones and those without a date; null keeps all"
     )

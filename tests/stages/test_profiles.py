@@ -70,6 +70,17 @@ def test_a_file_of_an_earlier_version_has_every_key(workspace: Path) -> None:
     assert profiles.edits(read_params()) == ["clean.near_duplicate_threshold: 0.8 -> 0.7"]
 
 
+def test_a_section_that_a_new_version_brings_is_no_edit(workspace: Path) -> None:
+    """The check says how to write it, and `use` writes it."""
+    params = read_params()
+    del params["mlp_head"]
+    PARAMS.write_text(yaml.safe_dump(params), encoding="utf-8")
+    with pytest.raises(SystemExit, match="mlp_head: missing; write `mlp_head: {}` for its defaults"):
+        main([])
+    main(["use", "demo"])
+    assert read_params()["mlp_head"] == {}
+
+
 def test_a_key_that_is_taken_away_is_an_edit(workspace: Path) -> None:
     """It has its default then; a profile keeps that, or `save` says why it cannot, and writes nothing."""
     main(["use", "best"])
