@@ -75,7 +75,7 @@ def test_a_section_that_a_new_version_brings_is_no_edit(workspace: Path) -> None
     params = read_params()
     del params["mlp_head"]
     PARAMS.write_text(yaml.safe_dump(params), encoding="utf-8")
-    with pytest.raises(SystemExit, match="mlp_head: missing; write `mlp_head: {}` for its defaults"):
+    with pytest.raises(SystemExit, match=r"mlp_head: missing; write `mlp_head: \{\}` for its defaults"):
         main([])
     main(["use", "demo"])
     assert read_params()["mlp_head"] == {}
