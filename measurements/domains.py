@@ -34,13 +34,12 @@ from threadpoolctl import threadpool_limits
 from sentence_distillery.distillation.distill import STUDENT, as_teacher, distill
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.held_out import reference_of
-from sentence_distillery.domain.labelled import scored_on_labels
 from sentence_distillery.domain.options import PeerName
 from sentence_distillery.domain.peers import PEERS, Comparison
 from sentence_distillery.domain.scoring import scored
 from sentence_distillery.domain.texts import DOMAIN
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.evaluate import Encoder, embed
+from sentence_distillery.evaluation.evaluate import Encoder, embed, main_result
 from sentence_distillery.evaluation.protocols.classification import ITERATIONS, SEED
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.evaluation.sets.assembly import write_benchmarks
@@ -214,7 +213,7 @@ def figures(
     reference = reference_of(place.corpus, HELD_OUT, DOMAIN)
     rows = [*scored(name, encoder, reference)]
     for task in tasks:
-        rows.append(scored_on_labels(name, encoder, task))
+        rows.append(main_result(name, encoder, task))
         if isinstance(task.texts, tuple) and not isinstance(encoder, Unavailable):
             tuned = tuned_accuracy(encoder, task.texts)
             rows.append(replace(rows[-1], protocol="full_tuned", value=tuned, low=None, high=None))

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from reproductions.paper3.component_focus.cells import entailment_of_train
-from sentence_distillery.evaluation.evaluate import Encoder, embed
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.evaluate import Encoder, unit
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.io.ragged import Floats
@@ -51,6 +51,6 @@ def _correct(train: PairSet, scored: PairSet, encoder: Encoder) -> Floats:
         np.array([[place[left], place[right]] for left, right in zip(part.sentences1, part.sentences2, strict=True)])
         for part in (train, scored)
     )
-    predicted = entailment_of_train(embed(encoder, texts), {"train": first, "test": second}, train.labels or [])
+    predicted = entailment_of_train(unit(encoder)(texts), {"train": first, "test": second}, train.labels or [])
     pairs = zip(predicted, scored.labels or [], strict=True)
     return np.array([label == expected for label, expected in pairs], dtype=np.float32)

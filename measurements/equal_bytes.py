@@ -19,11 +19,10 @@ from measurements.release.gate import KINDS, compare, read
 from measurements.release.release import SETS, WORK
 from measurements.release.student import largest_dimension, with_common_words
 from measurements.release.tradeoff import token_counts
-from measurements.suite import remembered
 from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.compression import Precision, compressed, principal_directions
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.evaluate import evaluate
+from sentence_distillery.evaluation.evaluate import Function, evaluate, unit
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.sets.assembly import collected
 from sentence_distillery.evaluation.sets.data import BenchmarkData
@@ -87,8 +86,7 @@ def shape(encoder: StaticEncoder) -> str:
 def scored(name: str, encoder: StaticEncoder, tasks: Sequence[TaskSet]) -> Iterator[Result]:
     """Yield the main figures of an encoder on every set."""
     log.info("%s", name)
-    once = remembered(encoder)
-    yield from filter(is_main, evaluate(once, list(tasks), name=name))
+    yield from filter(is_main, evaluate(Function(unit(encoder)), list(tasks), name=name))
 
 
 def differences(name: str, old: StaticEncoder, new: StaticEncoder, data: BenchmarkData) -> Iterator[Result]:

@@ -1,10 +1,14 @@
 """Compare the native core of the encoder with `tokenizers` and NumPy on random and mutated texts: `make fuzz`.
 
-    python -m measurements.fuzz --texts 1_000_000 --seed 1 --from reviews.txt tweets.parquet
+    python -m measurements.fuzz --texts 1_000_000 --seed 1 --from reviews.txt tweets.parquet --vocabularies vocab.txt
 
 Texts are drawn from all of Unicode, from its odd corners (marks, jamo, signs, emoji, surrogates), from the vocabulary's
 own words and terms, and mutated from files if some are given. For each text the tokens must be the same, whichever
-model; vectors must be within 1e-6. The first text that differs is printed, cut to the part that does, and ends the run.
+model; vectors, of one batch in five, must be within 1e-6. A vocabulary of another model, in the form of BERT's
+vocab.txt, is tried in lower case and with vectors drawn at random. The first text that differs is printed, cut to the
+part that does, and ends the run.
+
+--alone compares nothing, so that a core with sanitizers reads many more texts in the same time.
 
 `make fuzz` also runs it on a core that was compiled with the sanitizers of addresses and of undefined behaviour.
 """
@@ -23,11 +27,18 @@ from sentence_distillery import StaticEncoder, load
 from sentence_distillery.encoder.compression import compress
 from sentence_distillery.encoder.core import Form
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN, static_tokenizer
+from sentence_distillery.encoder.tokenizer import (
+    CONTINUATION,
+    UNKNOWN,
+    is_punctuation,
+    is_term,
+    static_tokenizer,
+)
 from sentence_distillery.io.ragged import TokenIds
 
 BATCH = 2_000
 TOLERANCE = 1e-6
+SHARE = 5  # one batch of so many has its vectors compared, which takes longer than all else
 CORNERS = (
     (0x20, 0x7F),
     (0x00, 0x100),
@@ -83,6 +94,22 @@ def in_bert(encoder: StaticEncoder) -> StaticEncoder:
     return StaticEncoder(tokenizer, encoder.stored)
 
 
+def foreign(path: Path, number: int) -> StaticEncoder:
+    """Return an encoder of the tokens of another model, with this library's normalizer or BERT's."""
+    tokens = (line.rstrip("\n").lower() for line in path.read_text(encoding="utf-8").split("\n"))
+    kept = [UNKNOWN, *(token for token in tokens if token and is_kept(token))]
+    words = list(dict.fromkeys(kept))
+    table = np.random.default_rng(number).integers(-127, 128, (len(words), 8 * number + 8)).astype(np.int8)
+    table[0] = 0
+    encoder = StaticEncoder(static_tokenizer(words), table)
+    return in_bert(encoder) if number % 2 else encoder
+
+
+def is_kept(token: str) -> bool:
+    """Tell whether a token of BERT's is one in this library, where punctuation has no vector."""
+    return token.startswith(CONTINUATION) or is_term(token) or not any(map(is_punctuation, token))
+
+
 def texts(rng: random.Random, words: list[str], lines: list[str]) -> Iterator[str]:
     """Draw texts without end."""
     kinds: list[Callable[[], str]] = [
@@ -117,7 +144,15 @@ def mutated(rng: random.Random, text: str) -> str:
     return "".join(characters)
 
 
-def differing(encoder: StaticEncoder, batch: list[str]) -> str | None:
+def read_alone(encoder: StaticEncoder, batch: list[str]) -> None:
+    """Have the core read a batch, and find what is no number in its vectors."""
+    encoder.token_ids(batch)
+    for form in (True, False):
+        if not np.isfinite(encoder.encode(batch, normalize_embeddings=form)).all():
+            sys.exit(f"fuzz: a vector of {batch!r} is not finite")
+
+
+def differing(encoder: StaticEncoder, batch: list[str], with_vectors: bool = True) -> str | None:
     """Return what differs in a batch, if anything does."""
     found, expected = encoder.known(encoder.token_ids(batch)), encoder._known_ids(batch)
     if not np.array_equal(found.ids, expected.ids) or not np.array_equal(found.offsets, expected.offsets):
@@ -125,7 +160,7 @@ def differing(encoder: StaticEncoder, batch: list[str]) -> str | None:
             ours, theirs = (tokens.span(row, row + 1).ids.tolist() for tokens in (found, expected))
             if ours != theirs:
                 return f"tokens of {batch[row]!r}:\n{named(encoder, ours)}\n{named(encoder, theirs)}"
-    return differing_vectors(encoder, batch, expected)
+    return differing_vectors(encoder, batch, expected) if with_vectors else None
 
 
 def differing_vectors(encoder: StaticEncoder, batch: list[str], tokens: TokenIds) -> str | None:
@@ -170,11 +205,16 @@ def main() -> None:
     parser.add_argument(
         "--from", dest="files", type=Path, nargs="*", default=[], help="files whose texts are all tried"
     )
+    parser.add_argument(
+        "--vocabularies", type=Path, nargs="*", default=[], help="files with a token in each line, of other models"
+    )
+    parser.add_argument("--alone", action="store_true", help="compare nothing")
     options = parser.parse_args()
     if loading.core() is None:
         sys.exit("fuzz: the native core is not there; compile it with `python setup.py build_ext --inplace`.")
     rng, lines = random.Random(options.seed), lines_of(options.files)
-    for name, encoder in models().items():
+    others = {path.name: foreign(path, number) for number, path in enumerate(options.vocabularies)}
+    for name, encoder in {**models(), **others}.items():
         assert encoder._vocabulary is not None, name
         words = named(encoder, range(1, len(encoder.stored)))
         stream = islice(texts(rng, words, lines), options.texts)
@@ -182,9 +222,11 @@ def main() -> None:
         for source in (iter(lines), stream):
             while batch := list(islice(source, BATCH)):
                 tried += len(batch)
-                if message := differing(encoder, batch):
+                if options.alone:
+                    read_alone(encoder, batch)
+                elif message := differing(encoder, batch, tried // BATCH % SHARE == 1):
                     sys.exit(f"fuzz: {name}: {message}")
-        print(f"{name}: {tried:,} texts, the same tokens and vectors", flush=True)
+        print(f"{name}: {tried:,} texts, {'read' if options.alone else 'the same tokens and vectors'}", flush=True)
 
 
 if __name__ == "__main__":

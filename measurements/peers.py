@@ -19,7 +19,7 @@ from reproductions.systems.systems import WordSystem, means
 from sentence_distillery.distillation.distill import as_teacher
 from sentence_distillery.domain.peers import distilled
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.evaluate import Encoder
+from sentence_distillery.evaluation.evaluate import Encoder, Function
 from sentence_distillery.evaluation.sets.data import DocumentSet, PairSet, QuerySet
 from sentence_distillery.evaluation.tasks import TaskSet
 from sentence_distillery.io.ragged import Floats
@@ -33,16 +33,6 @@ BATCH_TOKENS = 4096
 MOST_CELLS = 500_000_000  # of a dense table of TF-IDF vectors: 2 GB
 
 Load = Callable[[TaskSet], Encoder | Unavailable]
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function of texts as an encoder."""
-
-    embed: Callable[[list[str]], Any]
-
-    def encode(self, sentences: list[str], /) -> Any:
-        return self.embed(sentences)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from reproductions.systems.similarity import Encode
-from sentence_distillery.evaluation.protocols.metrics import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.io.artifacts import InputError, read_rows
 
 COLUMNS = ("kind", "sentence", "paraphrase", "distractor")

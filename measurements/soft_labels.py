@@ -17,7 +17,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 
 from measurements.encoding import machine
 from reproductions.systems.data import read_corpus
-from sentence_distillery.evaluation.protocols.metrics import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.runtime.stopwatch import in_turns

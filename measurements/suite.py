@@ -31,18 +31,17 @@ from pathlib import Path
 import numpy as np
 
 from measurements import entailment
-from measurements.peers import PEERS, Function, Load
-from sentence_distillery.domain.labelled import scored_with_draws
+from measurements.peers import PEERS, Load
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.evaluate import Encoder, embed, evaluate
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
-from sentence_distillery.evaluation.results import Result, read_results, write_results
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.evaluate import Encoder, main_result, unit
+from sentence_distillery.evaluation.results import Result, as_result, read_results, write_results
 from sentence_distillery.evaluation.sets.assembly import collected
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.sets.registry import SUITE
-from sentence_distillery.evaluation.tasks import TaskSet, read_task
+from sentence_distillery.evaluation.tasks import MAIN, TaskSet, read_task, scored
 from sentence_distillery.io.artifacts import InputError, atomic_file
-from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.machine import cores
 
@@ -140,32 +139,26 @@ def _data(name: str, options: argparse.Namespace) -> BenchmarkData:
 
 
 def _by_task(task: TaskSet, system: str, encoder: Encoder | Unavailable) -> tuple[list[Result], Floats | None]:
-    """Measure every figure of the task."""
-    main, draws = scored_with_draws(system, encoder, task)
-    others = [] if isinstance(encoder, Unavailable) else evaluate(encoder, [task], name=system)
-    return [main, *(row for row in others if (row.protocol, row.metric) != (main.protocol, main.metric))], draws
+    """Measure every figure of the task, the main one first; a protocol that only this has is added for it."""
+    if isinstance(encoder, Unavailable):
+        return [main_result(system, encoder, task)], None
+    usual = {name for name, _ in task.chosen}
+    protocols = dict.fromkeys([*(name for name, _ in task.chosen), MAIN[task.type][0]])
+    found = {
+        (each.protocol, each.metric): each for each in scored(unit(encoder), replace(task, protocols=(*protocols,)))
+    }
+    main = found.pop(MAIN[task.type])
+    others = [each for each in found.values() if each.protocol in usual]
+    return [as_result(system, *task.place, each) for each in (main, *others)], main.drawn
 
 
 def _score(kept: Kept, encoder: Encoder | Unavailable, measure: Measure) -> None:
     """Measure an encoder on a set, and keep its figures; the draws are written first."""
-    rows, draws = measure(kept.system, encoder if isinstance(encoder, Unavailable) else remembered(encoder))
+    rows, draws = measure(kept.system, encoder)
     if draws is not None:
         with atomic_file(kept.draws_path) as partial, partial.open("wb") as file:
             np.save(file, draws.astype(np.float32))
     write_results(kept.path, rows)
-
-
-def remembered(encoder: Encoder) -> Encoder:
-    """Return an encoder that embeds each list of texts once, with rows of unit length."""
-    known: dict[tuple[str, ...], Floats] = {}
-
-    def encode(texts: list[str]) -> Floats:
-        key = tuple(texts)
-        if key not in known:
-            known[key] = unit_rows(embed(encoder, texts))
-        return known[key]
-
-    return Function(encode)
 
 
 def differences(kept: Sequence[Kept], against: str) -> Iterator[Result]:

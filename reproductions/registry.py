@@ -1,7 +1,15 @@
-"""All reproduced papers, found in the folders of `papers`, in the order of their keys."""
+"""All reproduced papers, found in the folders beside this file, in the order of their keys."""
 
-import reproductions as papers
+from importlib import import_module
+from pathlib import Path
+
 from reproductions.paper import Paper
-from sentence_distillery.io.plugins import entries
 
-PAPERS: list[Paper] = entries(papers, "PAPER", below="paper")
+
+def papers() -> list[Paper]:
+    """Import the module `paper` of each folder that has one, and return its PAPER."""
+    names = sorted(path.parent.name for path in Path(__file__).parent.glob("*/paper.py"))
+    return [import_module(f"reproductions.{name}.paper").PAPER for name in names]
+
+
+PAPERS = papers()

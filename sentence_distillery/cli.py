@@ -134,8 +134,8 @@ def evaluate(options: argparse.Namespace) -> None:
         if not (options.pairs or options.sets):
             return
     from sentence_distillery.corpus.tables.reading import Reading
-    from sentence_distillery.domain.rated_pairs import PAIR_COLUMNS, read_rated_pairs
     from sentence_distillery.evaluation.evaluate import Task, evaluate
+    from sentence_distillery.evaluation.sets.rated_pairs import PAIR_COLUMNS, read_rated_pairs
 
     reading = Reading(None, options.read_as, _quoting(options))
     columns = options.pair_columns or PAIR_COLUMNS

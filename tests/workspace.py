@@ -39,7 +39,7 @@ def worker_processes(pid: int) -> list[int]:
         with suppress(OSError):  # the thread or the child has ended meanwhile
             for child in thread.read_text().split():
                 command = Path(f"/proc/{child}/cmdline").read_bytes()
-                if b"sentence_distillery.runtime.shards" in command or b"spawn_main" in command:
+                if b"loky.backend.popen_loky" in command or b"spawn_main" in command:
                     found.append(int(child))
     return found
 

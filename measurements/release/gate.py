@@ -16,13 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sentence_distillery.domain.labelled import scored_with_draws
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.evaluate import main_measure
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, Split
 from sentence_distillery.evaluation.tasks import TaskSet, read_task
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
 
 KINDS: dict[str, tuple[tuple[str, Split], ...]] = {
     "similarity": (("stsb", "dev"), ("sick", "dev")),
@@ -145,7 +146,7 @@ def _difference(kind: str, tasks: Sequence[TaskSet], old: StaticEncoder, new: St
 def _scored(encoder: StaticEncoder, tasks: Sequence[TaskSet]) -> Iterator[tuple[float, Floats]]:
     """Yield the main figure on each set, and its draws."""
     for task in tasks:
-        row, drawn = scored_with_draws("encoder", encoder, task)
-        if drawn is None or row.number is None:
-            raise InputError(f"{task.tested.name}/{task.tested.split} has no {row.metric}: {row.value}.")
-        yield row.number, drawn
+        measure = main_measure(encoder, task)
+        if measure.drawn is None or isinstance(measure.value, Unavailable):
+            raise InputError(f"{'/'.join(task.place)} has no {measure.metric}: {measure.value}.")
+        yield measure.value, measure.drawn

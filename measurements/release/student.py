@@ -32,12 +32,12 @@ from sentence_distillery.distillation.glove import glove_words
 from sentence_distillery.distillation.lexical import with_lexical_channel
 from sentence_distillery.distillation.sizing import BYTES, CHANNEL
 from sentence_distillery.distillation.soft_labels import part_texts
-from sentence_distillery.domain.labelled import scored_on_labels
 from sentence_distillery.encoder.compression import Precision, compress, principal_directions, values
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer
+from sentence_distillery.evaluation.evaluate import main_result
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.sets.registry import EXTERNAL
@@ -150,7 +150,7 @@ def with_channel(encoder: StaticEncoder, texts: Iterable[str], benchmarks: Bench
 def channel_figures(encoder: StaticEncoder, search: StaticEncoder, benchmarks: BenchmarkData) -> list[Result]:
     """Score the encoder without and with its channel on the test split of each of CARD_SETS that is there."""
     return [
-        scored_on_labels(name, each, read_task(benchmarks, dataset, "test"))
+        main_result(name, each, read_task(benchmarks, dataset, "test"))
         for dataset in CARD_SETS
         if dataset in benchmarks.available()
         for name, each in (("released", encoder), ("released-search", search))

@@ -12,10 +12,9 @@ import numpy as np
 
 from reproductions.grid.axes import Place
 from reproductions.grid.cell import ABOUT, Cell, read_cell
-from sentence_distillery.evaluation.protocols.metrics import Figure
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.io.unavailable import Figure, Unavailable
 
 NOT_RUN = Unavailable("not run")
 

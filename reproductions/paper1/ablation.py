@@ -31,7 +31,7 @@ from reproductions.systems.scoring import pair_cosines
 from reproductions.systems.systems import StudentSystem, System, WordSystem
 from reproductions.systems.weighted import embed, fit_schemes
 from sentence_distillery.distillation.student import LabelledCorpus
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.protocols.metrics import similarity_figures
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import PairSet

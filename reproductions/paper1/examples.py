@@ -11,7 +11,7 @@ import numpy as np
 from reproductions.paper1.published import TABLE_1, TABLE_2
 from reproductions.systems.systems import System, WordSystem
 from sentence_distillery.corpus.text import tokenize
-from sentence_distillery.evaluation.protocols.metrics import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.io.ragged import unit_rows
 
 WORD_SYSTEMS = ("skip-gram", "refined")  # before and after

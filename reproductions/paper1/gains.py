@@ -1,6 +1,6 @@
 """Compare two systems or weightings of paper 1 on STS-B test, with the interval of their difference.
 
-The paired bootstrap draws the pairs 2,000 times, the same ones for both (benchmarks/bootstrap.py). Spearman's ranks are
+The paired bootstrap draws the pairs 2,000 times, the same ones for both (evaluation/intervals.py). Spearman's ranks are
 those of the whole set in every draw. A gain is positive if the first of the two is the better one.
 
 reports/paper1_gains.json    one, other, protocol, against, metric, gain, low, high; of the first and of the other one
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.protocols.metrics import as_printed, on_five
 from sentence_distillery.evaluation.protocols.similarity import why_not_predicted
 from sentence_distillery.evaluation.sets.data import PairSet, Split

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from reproductions.paper2.cell import Cell
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.reporting.tables import Figure, Table, figure, metric, unique

@@ -24,11 +24,12 @@ from reproductions.paper2.cell import BY_COSINE, trained_part
 from reproductions.paper2.pairs.data import PairData
 from reproductions.paper2.pairs.options import PairGrid
 from reproductions.paper2.pairs.thresholds import accuracy, f1
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
-from sentence_distillery.evaluation.protocols.metrics import Figure, correlations
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.protocols.similarity import correlations
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Figure
 
 POINTS = 41  # of a threshold curve
 DIGITS = 5  # of a score in it

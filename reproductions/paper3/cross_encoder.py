@@ -21,7 +21,7 @@ from reproductions.paper2.pairs.training import Examples, PairModel, Training
 from reproductions.paper3.component_focus.cells import SPLITS, Sets, spearman
 from reproductions.paper3.component_focus.options import ComponentTraining
 from reproductions.paper3.gains import CROSSED
-from sentence_distillery.evaluation.protocols.metrics import correlations
+from sentence_distillery.evaluation.protocols.similarity import correlations
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.teachers.options import Teacher

@@ -31,7 +31,7 @@ from reproductions.paper3.component_focus.options import Order
 from reproductions.paper3.component_focus.training import TokenizedTask, embed, shares
 from reproductions.paper3.component_focus.weights import Weights
 from reproductions.paper3.syntax.trees import Tree
-from sentence_distillery.evaluation.protocols.metrics import correlations, cosines
+from sentence_distillery.evaluation.protocols.similarity import correlations, cosines
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats

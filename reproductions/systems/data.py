@@ -30,11 +30,11 @@ def read_corpus(directory: Path) -> list[str]:
     return [text for part in table_parts(directory) for text in read_table(part, schema)["text"].to_pylist()]
 
 
-def pair_sets(benchmarks: BenchmarkData, kind: Kind) -> list[PairSet]:
-    """Read every dev and test split of a kind that has scores."""
-    names = benchmarks.available(kind)
-    splits = [(name, split) for name in names for split in SPLITS if split in benchmarks.splits(name)]
-    return [pairs for name, split in splits if (pairs := benchmarks.pairs(name, split)).scores is not None]
+def pair_sets(benchmarks: BenchmarkData, kind: Kind, splits: tuple[Split, ...] = SPLITS) -> list[PairSet]:
+    """Read every dev and test split of a kind that has scores, or every one of some splits."""
+    every = [(name, split) for name in benchmarks.available(kind) for split in splits]
+    present = [(name, split) for name, split in every if split in benchmarks.splits(name)]
+    return [pairs for name, split in present if (pairs := benchmarks.pairs(name, split)).scores is not None]
 
 
 def sample(documents: DocumentSet, limit: int, seed: int) -> DocumentSet:

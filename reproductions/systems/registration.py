@@ -1,8 +1,4 @@
-"""Registration of an evaluated system: its name, its loader and its description.
-
-Adding a system is adding a module to `registered`, with a constant `SYSTEM`; `registry.loaders` finds it. If a run
-trains it, the module's `load` takes its directory from `Run.models`.
-"""
+"""Registration of an evaluated system: its name, its loader and its description; `registry.SYSTEMS` has them all."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,6 +11,8 @@ from reproductions.systems.systems import StudentSystem, System
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.io.unavailable import Unavailable, read_unavailable
 from sentence_distillery.teachers.options import AnyTeacher
+
+WITH_HEAD, FOR_SEARCH, FINE_TUNED = "student, MLP head", "student, for search", "student, fine-tuned"  # variants
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,6 @@ class Registered:
     Attributes:
         name: In results.csv and in the report.
         about: What it is, for the report.
-        cost: Systems are evaluated in this order, the cheapest first.
         load: Returns it, or why there is none.
         trained: Whether a run trains it, so that its figures depend on a seed.
         paper: The key of the paper that compares with it; None for the systems of the main job.
@@ -59,7 +56,6 @@ class Registered:
 
     name: str
     about: str
-    cost: int
     load: Callable[[Run], System | Unavailable]
     trained: bool = True
     paper: str | None = None

@@ -11,18 +11,12 @@ from reproductions.systems.options import Evaluate
 from reproductions.systems.registry import Loader
 from reproductions.systems.systems import TOKENS, StudentSystem, System, WordSystem, features, means
 from reproductions.systems.weighted import Scheme, embed, fit_schemes, save_schemes
-from sentence_distillery.evaluation.protocols.metrics import (
-    Calibration,
-    calibration,
-    correlations,
-    cosines,
-    on_five,
-    similarity_figures,
-)
+from sentence_distillery.evaluation.protocols.metrics import Calibration, calibration, on_five, similarity_figures
 from sentence_distillery.evaluation.protocols.sgd import PROTOCOL, SENTIMENT_METRICS, classify
-from sentence_distillery.evaluation.results import Result, count
+from sentence_distillery.evaluation.protocols.similarity import correlations, cosines
+from sentence_distillery.evaluation.results import Result, as_result, count
 from sentence_distillery.evaluation.sets.data import DocumentSet, PairSet
-from sentence_distillery.evaluation.tasks import figures as task_figures
+from sentence_distillery.evaluation.tasks import scored
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
@@ -154,8 +148,8 @@ def score(
     for documents in data.documents:
         yield from sentiment_results(system, documents, params)
     for task in data.tasks:
-        for row in task_figures(partial(unit_means, system), task):
-            yield Result(system.name, *row)
+        for each in scored(partial(unit_means, system), task):
+            yield as_result(system.name, *task.place, each, with_interval=False)
     yield speed(system, data.corpus[: params.speed_sentences], params.speed_seconds)
 
 

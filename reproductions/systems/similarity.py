@@ -1,15 +1,15 @@
 """Score an encoder that is not in results.csv on STS-B and SICK-R, or draw its test pairs again."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from reproductions.systems.data import pair_sets
 from reproductions.systems.systems import System, means
-from sentence_distillery.evaluation.evaluate import evaluate
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
-from sentence_distillery.evaluation.protocols.metrics import as_printed, cosines, on_five
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.evaluate import Function, evaluate
+from sentence_distillery.evaluation.protocols.metrics import as_printed, on_five
+from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.sets.data import BenchmarkData, Split
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
@@ -21,13 +21,6 @@ DIGITS = 5
 Encode = Callable[[list[str]], Floats]  # (sentences, dimension) float32
 
 SETS: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("stsb", "test"), ("sick", "dev"), ("sick", "test"))
-
-
-@dataclass(frozen=True)
-class _Function:
-    """A function of sentences as an object with `encode`."""
-
-    encode: Encode
 
 
 def require_benchmarks(benchmarks: BenchmarkData) -> None:
@@ -56,7 +49,7 @@ def scores(encode: Encode, benchmarks: BenchmarkData) -> dict[str, float]:
     """
     figures = {}
     for name, split in SETS:
-        for result in evaluate(_Function(encode), [name], benchmarks=benchmarks, split=split):
+        for result in evaluate(Function(encode), [name], benchmarks=benchmarks, split=split):
             if isinstance(result.value, Unavailable):
                 raise InputError(
                     f"The {result.metric} correlation on {name}/{split} is {result.value}; is the student trained?"
@@ -81,9 +74,8 @@ def draws(system: System, benchmarks: BenchmarkData) -> dict[str, list[float | N
         such as one of pairs with equal ratings. A figure that no draw has is left out.
     """
     found = dict[str, list[float | None]]()
-    for pairs in pair_sets(benchmarks, "pairs"):
-        if pairs.split != "test" or pairs.scores is None or pairs.scale is None:
-            continue
+    for pairs in pair_sets(benchmarks, "pairs", ("test",)):
+        assert pairs.scores is not None and pairs.scale is not None
         predicted = cosines(means(system, pairs.sentences1), means(system, pairs.sentences2))
         drawn = bootstrap.counts(len(predicted), DRAWS)
         errors = np.abs(as_printed(predicted) - on_five(pairs.scores, pairs.scale))

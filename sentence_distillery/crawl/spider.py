@@ -316,5 +316,5 @@ def _settings(work: Work) -> dict[str, Any]:
 
 
 def user_agent(contact: str | None) -> str:
-    """sentence-distillery/0.2.0 (+mailto:you@example.org): the crawler, and the contact for complaints."""
+    """sentence-distillery/0.3.0 (+mailto:you@example.org): the crawler, and the contact for complaints."""
     return f"{AGENT}/{version('sentence-distillery')} (+{'mailto:' if '@' in (contact or '') else ''}{contact})"

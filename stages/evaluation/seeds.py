@@ -19,9 +19,10 @@ from typing import Any
 import torch
 import yaml
 
+from reproductions.systems.data import pair_sets
 from reproductions.systems.registration import Run, SystemOptions
 from reproductions.systems.registry import SYSTEMS
-from reproductions.systems.seeds import measured, rated_sets
+from reproductions.systems.seeds import measured
 from sentence_distillery.corpus.text import tokenize
 from sentence_distillery.domain.held_out import reference_of
 from sentence_distillery.domain.scoring import scored
@@ -90,7 +91,7 @@ def train() -> None:
 
 def figures(params: Params, seed: int) -> Iterator[Result]:
     """Score the systems of the current directory that a run trains, as far as they are there."""
-    sets = rated_sets(BenchmarkData(paths.BENCHMARKS))
+    sets = pair_sets(BenchmarkData(paths.BENCHMARKS), "pairs", ("test",))
     texts = [text for pairs in sets for side in (pairs.sentences1, pairs.sentences2) for text in side]
     options = SystemOptions(
         params.soft_labels.batch_tokens, skipgram=params.skipgram, fasttext=params.fasttext, simcse=params.simcse

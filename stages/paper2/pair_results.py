@@ -12,7 +12,7 @@ import shutil
 from reproductions.paper2.pairs.about import refuse_damaged
 from reproductions.paper2.pairs.data import ABOUT, About, load_pair_data
 from reproductions.paper2.results import TestPairs, summarise
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
 from stages import paths

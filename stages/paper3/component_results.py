@@ -21,7 +21,7 @@ from reproductions.paper3.results import (
 )
 from reproductions.paper3.syntax.trees import read_trees
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.protocols.intervals import DRAWS
+from sentence_distillery.evaluation.intervals import DRAWS
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import write_json

@@ -8,6 +8,7 @@ import pytest
 
 from measurements import peers, suite
 from measurements.entailment import entailment
+from sentence_distillery.evaluation.evaluate import Function
 from sentence_distillery.evaluation.protocols.ranking import Judgements
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.evaluation.sets.data import PairSet, QuerySet
@@ -84,7 +85,7 @@ def rated(split: str, labels: list[str]) -> PairSet:
 def test_labels_of_pairs_are_learnt_from_the_difference_of_their_vectors() -> None:
     pytest.importorskip("sklearn")
     labels = ["ENTAILMENT", "NEUTRAL"] * 6
-    encoder = peers.Function(lambda texts: np.array([[1.0, 0.0] if "storm" in text else [0.0, 1.0] for text in texts]))
+    encoder = Function(lambda texts: np.array([[1.0, 0.0] if "storm" in text else [0.0, 1.0] for text in texts]))
     scored = rated("test", [*labels, "ENTAILMENT"])
     wrong = replace(scored, labels=[*labels, "NEUTRAL"])  # nobody can tell it
     for pairs, correct in ((scored, 13), (wrong, 12)):

@@ -14,7 +14,7 @@ from reproductions.paper1.gains import Cosines, between, read_gains
 from reproductions.paper1.kept import ABLATION, keep, read_kept
 from reproductions.paper1.published import TABLE_1
 from reproductions.paper1.section import PaperStudentRun, ablation_table, shown
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.io.artifacts import InputError, write_json

@@ -19,7 +19,7 @@ from reproductions.paper1.word_vectors.options import Refine, Repulsion
 from reproductions.paper1.word_vectors.refinement import draw
 from reproductions.paper1.word_vectors.weighting import Weighting, frequencies, token_weights
 from sentence_distillery.corpus.text import content_tokens, tokenize
-from sentence_distillery.evaluation.protocols.metrics import correlations, cosines
+from sentence_distillery.evaluation.protocols.similarity import correlations, cosines
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet, Split
 from sentence_distillery.io.artifacts import atomic_file
 from sentence_distillery.io.ragged import Floats, TokenIds

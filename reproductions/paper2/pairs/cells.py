@@ -38,7 +38,7 @@ from reproductions.paper2.pairs.options import Combination, Learning, MetricLear
 from reproductions.paper2.pairs.starts import Start
 from reproductions.paper2.pairs.thresholds import Folds, accuracy, cross_validated, f1
 from reproductions.paper2.pairs.training import Examples, Notes, PairModel, Training, clock
-from sentence_distillery.evaluation.protocols.metrics import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 

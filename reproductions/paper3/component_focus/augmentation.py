@@ -22,7 +22,7 @@ from reproductions.paper3.component_focus.cells import TRAINING, Sets
 from reproductions.paper3.component_focus.options import AugmentedPairs
 from reproductions.paper3.component_focus.training import FocusExperiment, embed
 from reproductions.paper3.component_focus.weights import Weights
-from sentence_distillery.evaluation.protocols.metrics import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.evaluation.sets.decontamination import guarded
 from sentence_distillery.io.counters import Counters

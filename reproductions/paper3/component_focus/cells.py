@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from reproductions.paper3.syntax.components import component, without_obliques
 from reproductions.paper3.syntax.trees import Tree
-from sentence_distillery.evaluation.protocols.metrics import correlations
+from sentence_distillery.evaluation.protocols.similarity import correlations
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet, Split
 from sentence_distillery.evaluation.sets.decontamination import guarded
 from sentence_distillery.io.artifacts import read_table

@@ -55,7 +55,7 @@ from reproductions.paper3.component_focus.cells import (
 from reproductions.paper3.component_focus.options import ComponentTraining
 from reproductions.paper3.component_focus.weights import Weight, Weights
 from reproductions.paper3.syntax.trees import Tree
-from sentence_distillery.evaluation.protocols.metrics import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.sets.data import Split
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters

@@ -35,13 +35,12 @@ class Classification:
     Attributes:
         accuracy: The share of right labels, in [0, 1], or `Unavailable`.
         f1: The macro-F1, in [0, 1], or `Unavailable`.
-        right: Whether each test text got its label, (texts,) float32 of 0 and 1, for a bootstrap; None if several
-            classifiers are averaged, or there is no figure.
+        predicted: The label that each classifier gave each test text, for a bootstrap; empty if there is no figure.
     """
 
     accuracy: Figure
     f1: Figure
-    right: Floats | None = field(default=None, repr=False, compare=False)
+    predicted: tuple[list[str], ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +83,9 @@ def few_shot(
         Muennighoff, Tazi, Magne and Reimers 2023, MTEB: Massive Text Embedding Benchmark,
         https://arxiv.org/abs/2210.07316
     """
-    if unavailable := why_unavailable(train, test):
+    if unavailable := _why_unavailable(train, test):
         return Classification(unavailable, unavailable)
-    found = [_fitted(train, rows, test, seed)[:2] for rows in draws(train.labels, samples, experiments, seed)]
-    accuracy, f1 = np.mean(found, axis=0).tolist()
-    return Classification(accuracy, f1)
+    return _scored(train, list(draws(train.labels, samples, experiments, seed)), test, seed)
 
 
 def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification:
@@ -114,9 +111,9 @@ def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification
         Conneau and Kiela 2018, SentEval: An Evaluation Toolkit for Universal Sentence Representations,
         https://aclanthology.org/L18-1269/
     """
-    if unavailable := why_unavailable(train, test):
+    if unavailable := _why_unavailable(train, test):
         return Classification(unavailable, unavailable)
-    return Classification(*_fitted(train, list(range(len(train.labels))), test, seed))
+    return _scored(train, [list(range(len(train.labels)))], test, seed)
 
 
 def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> Iterator[list[int]]:
@@ -147,38 +144,48 @@ def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> I
         yield drawn
 
 
-def _fitted(train: Labelled, rows: list[int], test: Labelled, seed: int) -> tuple[float, float, Floats]:
-    """Train on some rows, and return accuracy, macro-F1, and whether each test text got its label."""
+def _scored(train: Labelled, experiments: Sequence[list[int]], test: Labelled, seed: int) -> Classification:
+    """Train a classifier on the rows of each experiment, and average their figures on the test texts."""
     from sklearn.metrics import accuracy_score, f1_score
 
-    expected, predicted = list(test.labels), predictions(train, rows, test.vectors, seed)
-    right = np.array([one == other for one, other in zip(predicted, expected, strict=True)], dtype=np.float32)
+    expected = list(test.labels)
+    predicted = tuple(_predictions(train, rows, test.vectors, seed) for rows in experiments)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", FEW_TEXTS)
-        f1 = float(f1_score(expected, predicted, average="macro"))
-        return float(accuracy_score(expected, predicted)), f1, right
+        figures = [(accuracy_score(expected, each), f1_score(expected, each, average="macro")) for each in predicted]
+    accuracy, f1 = np.mean(figures, axis=0).tolist()
+    return Classification(accuracy, f1, predicted)
 
 
-def predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int = SEED) -> list[str]:
-    """Train a classifier on some texts, and predict the labels of others.
+def figures_of_draws(expected: Sequence[str], predicted: Sequence[Sequence[str]], drawn: Floats) -> Floats:
+    """Compute the figures of test texts that are drawn again and again.
 
     Args:
-        train: The training texts.
-        rows: The rows of `train` to train on, each from 0 to texts - 1, with two labels at least.
-        vectors: (texts, dimension) float32, finite, the vectors to classify.
-        seed: The seed of the classifier, from 0 to 2^32 - 1.
+        expected: The label of each text, (texts,) str.
+        predicted: The labels that each classifier gave them, (classifiers, texts) str.
+        drawn: How often each text is in each draw, (draws, texts) float32, whole numbers from 0.
 
     Returns:
-        A label for each of `vectors`, (texts,) str.
-
-    Raises:
-        ImportError: If scikit-learn is not installed.
+        Accuracy and macro-F1 of each draw, the means of the classifiers, (draws, 2) float32 in [0, 1]. Macro-F1 is the
+        mean over the labels that a draw has or a classifier gives there.
 
     Example:
-        >>> texts = Labelled(np.repeat(np.eye(2, dtype=np.float32), 20, axis=0), ["cat"] * 20 + ["dog"] * 20)
-        >>> predictions(texts, [0, 1, 38, 39], np.array([[2, 0], [0, 2]], np.float32))
-        ['cat', 'dog']
+        >>> figures_of_draws(["cat", "dog"], [["cat", "cat"]], np.array([[1, 1], [2, 0]], np.float32)).round(2)
+        array([[0.5 , 0.33],
+               [1.  , 1.  ]], dtype=float32)
     """
+    names, codes = np.unique([expected, *predicted], return_inverse=True)
+    one_hot = np.eye(len(names), dtype=np.float32)[codes.reshape(-1, len(expected))]
+    true, total, found = drawn @ one_hot[0], drawn.sum(axis=1), np.zeros((len(drawn), 2))
+    for given in one_hot[1:]:
+        hits, either = drawn @ (given * one_hot[0]), true + drawn @ given
+        shares = np.divide(2 * hits, either, out=np.zeros_like(hits), where=either > 0)
+        found += np.stack([hits.sum(axis=1) / total, shares.sum(axis=1) / (either > 0).sum(axis=1)], axis=1)
+    return (found / len(predicted)).astype(np.float32)
+
+
+def _predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int) -> list[str]:
+    """Train a classifier on some of the texts, and return a label for each of (texts, dimension) vectors."""
     from sklearn.exceptions import ConvergenceWarning  # these take a second, and only sets of labelled texts need them
     from sklearn.linear_model import LogisticRegression
 
@@ -191,21 +198,8 @@ def predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int
     return predicted
 
 
-def why_unavailable(train: Labelled, test: Labelled) -> Unavailable | None:
-    """Say why texts cannot be classified.
-
-    Args:
-        train: The training texts.
-        test: The test texts.
-
-    Returns:
-        The reason, or None if they can be classified.
-
-    Example:
-        >>> texts = Labelled(np.eye(2, dtype=np.float32), ["cat", "cat"])
-        >>> why_unavailable(texts, texts)
-        Unavailable(reason='all training documents have one label')
-    """
+def _why_unavailable(train: Labelled, test: Labelled) -> Unavailable | None:
+    """Say why texts cannot be classified."""
     if not len(test.labels):
         return Unavailable("no test documents")
     if len(set(train.labels)) < 2:

@@ -15,17 +15,19 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.evaluation.protocols.similarity import correlations as correlations
-from sentence_distillery.evaluation.protocols.similarity import cosines as cosines
+from sentence_distillery.evaluation.protocols.similarity import correlations
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.io.unavailable import Figure as Figure
-from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.io.unavailable import Figure, Unavailable
 
 Calibration = Callable[[Floats], Floats]  # cosines to ratings on 0-5, both (pairs,)
 
 
 def on_five(ratings: NDArray[np.float32], scale: tuple[float, float]) -> NDArray[np.float32]:
-    """Map ratings from `scale` = (lowest, highest) to 0-5."""
+    """Map ratings from `scale` = (lowest, highest) to 0-5.
+
+    >>> on_five(np.array([1, 3, 5], np.float32), (1.0, 5.0)).tolist()
+    [0.0, 2.5, 5.0]
+    """
     low, high = scale
     return (ratings - low) * np.float32(5.0 / (high - low))
 

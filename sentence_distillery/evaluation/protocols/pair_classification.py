@@ -61,18 +61,12 @@ def pair_classification(left: Floats, right: Floats, positive: NDArray[np.bool_]
     predicted = cosines(left, right)
     if unavailable := _why_unavailable(predicted, positive):
         return PairClassification(unavailable, unavailable, unavailable)
-    order = np.argsort(-predicted, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(predicted[order])), len(order) - 1)  # a threshold does not divide equals
-    hits, found = np.cumsum(positive[order])[ends], ends + 1
-    positives = int(positive.sum())
-    negatives = len(positive) - positives - (found - hits)  # below the threshold
-    accuracy, f1 = (hits + negatives) / len(positive), 2 * hits / (found + positives)
-    ap = float((np.diff(hits, prepend=0) / positives * (hits / found)).sum())
-    return PairClassification(ap, float(accuracy[:-1].max()), float(f1[:-1].max()))
+    once = np.ones((1, len(positive)), np.float32)
+    return PairClassification(*map(float, _figures(predicted, positive, once)[0]))
 
 
-def precisions_of_draws(predicted: Floats, positive: NDArray[np.bool_], drawn: Floats) -> Floats:
-    """Compute the average precision of pairs that are drawn again and again.
+def figures_of_draws(predicted: Floats, positive: NDArray[np.bool_], drawn: Floats) -> Floats:
+    """Compute the figures of pairs that are drawn again and again, each with the best threshold of its draw.
 
     Args:
         predicted: The cosines, (pairs,) float32 in [-1, 1].
@@ -80,23 +74,38 @@ def precisions_of_draws(predicted: Floats, positive: NDArray[np.bool_], drawn: F
         drawn: How often each pair is in each draw, (draws, pairs) float32, whole numbers from 0.
 
     Returns:
-        That of each draw, (draws,) float32 in [0, 1]; NaN if all pairs of the draw have one label.
+        Average precision, accuracy and F1 of each draw, (draws, 3) float32 in [0, 1]; NaN if all pairs of the draw have
+        one label or one cosine.
 
     Example:
         >>> once = np.ones((1, 3), np.float32)
-        >>> precisions_of_draws(np.array([0.9, 0.8, 0.3], np.float32), np.array([True, False, True]), once).round(2)
-        array([0.83], dtype=float32)
+        >>> figures_of_draws(np.array([0.9, 0.8, 0.3], np.float32), np.array([True, False, True]), once).round(2)
+        array([[0.83, 0.67, 0.67]], dtype=float32)
     """
+    blocks = np.array_split(drawn, max(1, drawn.size // DRAWN_AT_ONCE))
+    return np.concatenate([_figures(predicted, positive, block) for block in blocks]).astype(np.float32)
+
+
+def _figures(predicted: Floats, positive: NDArray[np.bool_], drawn: Floats) -> NDArray[np.float64]:
+    """Return average precision, accuracy and F1 of each draw, (draws, 3)."""
     order = np.argsort(-predicted, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(predicted[order])), len(order) - 1)
-    found = []
-    for rows in np.array_split(drawn, max(1, drawn.size // DRAWN_AT_ONCE)):
-        hits = np.cumsum(rows[:, order] * positive[order], axis=1, dtype=np.float64)[:, ends]
-        counts = np.cumsum(rows[:, order], axis=1, dtype=np.float64)[:, ends]
-        sums = (np.diff(hits, axis=1, prepend=0) * hits / np.maximum(counts, 1)).sum(axis=1)
-        both = (hits[:, -1] > 0) & (hits[:, -1] < counts[:, -1])
-        found.append(np.divide(sums, hits[:, -1], out=np.full(len(sums), np.nan), where=both))
-    return np.concatenate(found).astype(np.float32)
+    ends = np.append(np.flatnonzero(np.diff(predicted[order])), len(order) - 1)  # a threshold does not divide equals
+    hits, found = (
+        np.cumsum(drawn[:, order] * weight, axis=1, dtype=np.float64)[:, ends] for weight in (positive[order], 1)
+    )
+    positives, pairs = hits[:, -1:], found[:, -1:]
+    precisions = hits / np.maximum(found, 1)
+    right = hits + (pairs - positives) - (found - hits)  # and the negatives below the threshold
+
+    # A threshold above or below all cosines of the draw divides nothing.
+    tried = (found > 0) & (found < pairs)
+    accuracy, f1 = (
+        np.where(tried, share, 0.0).max(axis=1)
+        for share in (right / pairs, 2 * hits / np.maximum(found + positives, 1))
+    )
+    ap = (np.diff(hits, axis=1, prepend=0) * precisions).sum(axis=1) / np.maximum(positives[:, 0], 1)
+    known = (positives > 0) & (positives < pairs) & tried.any(axis=1, keepdims=True)
+    return np.where(known, np.stack([ap, accuracy, f1], axis=1), np.nan)
 
 
 def _why_unavailable(predicted: Floats, positive: NDArray[np.bool_]) -> Unavailable | None:

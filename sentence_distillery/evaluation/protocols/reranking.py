@@ -53,28 +53,7 @@ def reranking(queries: Floats, documents: Floats, ids: Sequence[str], judgements
     """
     if unavailable := why_unavailable(queries, documents, judgements):
         return Reranking(unavailable, unavailable)
-    ranked = reordered(queries, documents, ids, judgements)
-    return Reranking(float(ranked.ap.mean()), float(ranked.rr.mean()), ranked)
-
-
-def reordered(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Ranked:
-    """Measure the reranking of each judged query, for a bootstrap.
-
-    Args:
-        queries: (queries, dimension) float32, of any length.
-        documents: (documents, dimension) float32, of any length.
-        ids: The id of each document, (documents,) str, which decides between equal cosines.
-        judgements: The candidates with their grades, those of grade 0 included.
-
-    Returns:
-        The figures of each judged query, in [0, 1].
-
-    Example:
-        >>> import numpy as np
-        >>> judged = Judgements(np.array([0, 0]), np.array([0, 1]), np.array([0, 1]))
-        >>> reordered(np.array([[1, 0]], np.float32), np.eye(2, dtype=np.float32), ["a", "b"], judged).ap.tolist()
-        [0.5]
-    """
     index = Index(documents, ids)
     rankings = [index.rank(queries[query], judged[judged >= 0]) for query, judged, _ in judgements.by_query()]
-    return measured(rankings, judgements, len(documents))
+    ranked = measured(rankings, judgements, len(documents))
+    return Reranking(float(ranked.ap.mean()), float(ranked.rr.mean()), ranked)

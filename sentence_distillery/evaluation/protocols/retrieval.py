@@ -56,30 +56,10 @@ def retrieval(queries: Floats, documents: Floats, ids: Sequence[str], judgements
     """
     if unavailable := why_unavailable(queries, documents, judgements):
         return Retrieval(unavailable, unavailable, unavailable)
-    ranked = searched(queries, documents, ids, judgements)
+    rows = [query for query, _, _ in judgements.by_query()]
+    ranked = measured(list(Index(documents, ids).search(queries[rows])), judgements, len(documents))
     ndcg, recall, ap = (float(each.mean()) for each in (ranked.ndcg_at_10, ranked.recall_at_100, ranked.ap))
     return Retrieval(ndcg, recall, ap, ranked)
-
-
-def searched(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Ranked:
-    """Measure the search of each judged query, for a bootstrap.
-
-    Args:
-        queries: (queries, dimension) float32, of any length.
-        documents: (documents, dimension) float32, of any length.
-        ids: The id of each document, (documents,) str, which decides between equal cosines.
-        judgements: The right answers.
-
-    Returns:
-        The figures of each judged query, in [0, 1].
-
-    Example:
-        >>> judged = Judgements(np.array([0]), np.array([1]), np.array([1]))
-        >>> searched(np.array([[1, 0]], np.float32), np.eye(2, dtype=np.float32), ["a", "b"], judged).rr.tolist()
-        [0.5]
-    """
-    rows = [query for query, _, _ in judgements.by_query()]
-    return measured(list(Index(documents, ids).search(queries[rows])), judgements, len(documents))
 
 
 def why_unavailable(queries: Floats, documents: Floats, judgements: Judgements) -> Unavailable | None:

@@ -8,7 +8,6 @@ drops these texts from the training corpus. Documents (Lee, IMDB) are compared w
     BenchmarkData(Path("benchmarks")).pairs("stsb", "test")
 """
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from sentence_distillery.evaluation.sets.overlaps import Group, group, overlaps,
 from sentence_distillery.evaluation.sets.records import BadDataError
 from sentence_distillery.evaluation.sets.registry import BENCHMARKS
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json, write_table
+from sentence_distillery.io.checksums import sha256
 from sentence_distillery.io.counters import Counters
 
 Tables = dict[str, tuple[Benchmark, Table, dict[str, pa.Table]]]  # by set, the tables by file
@@ -117,20 +117,12 @@ def is_absent(benchmark: Benchmark, sources: Sources) -> bool:
 def checksums(benchmark: Benchmark, sources: Sources) -> dict[str, str]:
     """Compute the SHA-256 of each file; raises InputError if an external file is not the pinned one."""
     directory = benchmark.directory(sources)
-    sums = {file: _sha256(directory / file) for file in benchmark.files}
-    for file, sha256 in sums.items():
-        if benchmark.external and sha256 != (pinned := benchmark.checksum(file)):
+    sums = {file: sha256(directory / file) for file in benchmark.files}
+    for file, found in sums.items():
+        if benchmark.external and found != (pinned := benchmark.checksum(file)):
             remedy = benchmark.remedy(sources)
-            raise InputError(f"{directory / file} has SHA-256 {sha256}, expected {pinned}; {remedy}.")
+            raise InputError(f"{directory / file} has SHA-256 {found}, expected {pinned}; {remedy}.")
     return sums
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Make it readable, then run again.") from error
 
 
 def read(benchmark: Benchmark, sources: Sources) -> Tables:

@@ -35,10 +35,6 @@ from sentence_distillery.evaluation.sets.records import (
     Row,
 )
 
-GITHUB = "https://raw.githubusercontent.com"
-BINARY = ("0", "1")
-ENTAILMENT = ("CONTRADICTION", "ENTAILMENT", "NEUTRAL")
-
 Origin = Literal["package", "samples", "external", "own"]
 MainMetric = Literal["pearson", "spearman", "accuracy", "f1", "ap", "v_measure", "ndcg_at_10", "map"]
 
@@ -114,17 +110,12 @@ class PinnedFile:
     home: str | None
 
 
-def pinned(*pins: tuple[str, str | None, str]) -> tuple[PinnedFile, ...]:
-    """Describe files, each by its name, the directory of its home and its SHA-256."""
-    return tuple(PinnedFile(name, sha256, f"{base}/{name}" if base else None) for name, base, sha256 in pins)
-
-
 @dataclass(frozen=True)
 class Benchmark:
     """A set of texts.
 
     Attributes:
-        name: Of the module, the directory of its files, and the entry in `benchmarks.sets`.
+        name: Of its entry in sets.toml, the directory of its files, and the entry in `benchmarks.sets`.
         title: As tables and charts name it.
         source: Which edition it is.
         licence: As its owners state it.
@@ -134,6 +125,7 @@ class Benchmark:
         files: What the tables are read from.
         tables: What it becomes; none if no text of it is scored on.
         pins: The files of an external set, those that are not read too.
+        suite: The kind of task for which encoders are compared on it, if they are.
     """
 
     name: str
@@ -141,10 +133,11 @@ class Benchmark:
     source: str
     licence: str
     citation: str
-    origin: Origin
+    origin: Origin = "external"
     files: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     pins: tuple[PinnedFile, ...] = ()
+    suite: str = ""
 
     @property
     def external(self) -> bool:

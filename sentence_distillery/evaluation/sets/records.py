@@ -6,12 +6,17 @@ comma-separated files they enclose a field, in tab-separated ones they are chara
 
 import csv
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-TRAIN_DEV_TEST = ("train", "dev", "test")
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 EVERY_SPLIT = "all"
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+BATCH = 1_000  # rows of a Parquet file in memory
 
 
 class BadDataError(ValueError):
@@ -61,6 +66,73 @@ class Judgement(NamedTuple):
 Row = Pair | Document | Query | Passage | Judgement
 
 
+def fields_of(
+    path: Path,
+    columns: Mapping[str, str],
+    names: Sequence[str] = (),
+    delimiter: str | None = None,
+    comment: str | None = None,
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (place, value of each field as text) for the rows of a table.
+
+    Args:
+        path: A file that its suffix says to be .jsonl or .parquet; any other one has rows of delimited fields.
+        columns: The file's column of each field.
+        names: All columns of a delimited file that has no header.
+        delimiter: Between fields; None is that of the suffix .csv or .tsv.
+        comment: Lines of a delimited file that start with it are left out.
+
+    Raises:
+        BadDataError: If a column is missing, a value is neither a text nor a number, or the file cannot be read.
+    """
+    rows: Iterator[tuple[str, Mapping[str, object]]]
+    if read := _READERS.get(path.suffix):
+        rows = read(path, list(columns.values()))
+    else:
+        given = delimiter or DELIMITERS[path.suffix]
+        rows = records(path, names or columns.values(), given, header=not names, comment=comment)
+    for place, row in rows:
+        yield place, {field: _text(row, column, place) for field, column in columns.items()}
+
+
+def _text(row: Mapping[str, object], column: str, place: str) -> str:
+    value = row.get(column)
+    if not isinstance(value, str | int | float):
+        raise BadDataError(f"{place}: column '{column}' has {value!r}, which is neither a text nor a number.")
+    return str(value)
+
+
+def _json_lines(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, object]]]:
+    for place, line in lines(path):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise BadDataError(f"{place}: it is not JSON ({error}).") from error
+        if not isinstance(row, dict) or (missing := [name for name in columns if name not in row]):
+            has = ", ".join(row) if isinstance(row, dict) else type(row).__name__
+            lacks = f"no field '{missing[0]}'" if isinstance(row, dict) else "no fields"
+            raise BadDataError(f"{place}: {lacks} (it has {has}).")
+        yield place, row
+
+
+def _parquet(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, object]]]:
+    try:
+        with pq.ParquetFile(path) as file:
+            if missing := [name for name in columns if name not in file.schema_arrow.names]:
+                raise BadDataError(f"{path}: no column '{missing[0]}' (it has {', '.join(file.schema_arrow.names)}).")
+            batches = file.iter_batches(BATCH, columns=columns)
+            for place, row in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):
+                yield f"{path}, row {place}", row
+    except (OSError, pa.ArrowException) as error:
+        raise BadDataError(f"{path} cannot be read: {str(error).strip()}.") from error
+
+
+_READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, dict[str, object]]]]] = {
+    ".jsonl": _json_lines,
+    ".parquet": _parquet,
+}
+
+
 def records(
     path: Path, columns: Iterable[str], delimiter: str = ",", header: bool = True, comment: str | None = None
 ) -> Iterator[tuple[str, dict[str, str]]]:
@@ -106,7 +178,7 @@ def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, str]]:
             raise BadDataError(f"{place}: {error}.") from error
 
 
-def parallel(*paths: Path) -> Iterator[tuple[str, list[str]]]:
+def parallel_lines(*paths: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield (place in the first file, a line of each) for files of parallel lines; raises BadDataError if one ends."""
     columns = [list(lines(path)) for path in paths]
     for path, column in zip(paths, columns, strict=True):
@@ -114,15 +186,6 @@ def parallel(*paths: Path) -> Iterator[tuple[str, list[str]]]:
             raise BadDataError(f"{path} has {len(column)} lines, {paths[0]} has {len(columns[0])}.")
     for row in zip(*columns, strict=True):
         yield row[0][0], [line for _, line in row]
-
-
-def labelled_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, str, str]]:
-    """Yield (place, label, text) for lines of a label, a blank and a text; raises BadDataError for a line without."""
-    for place, line in lines(path, encoding):
-        label, blank, text = line.partition(" ")
-        if not blank:
-            raise BadDataError(f"{place}: {line!r} is not a label, a space and a text.")
-        yield place, label, text.strip()
 
 
 def whole(text: str, place: str) -> int:
@@ -148,23 +211,6 @@ def drawn(texts: Sequence[str], count: int, seed: int) -> list[bool]:
     return [row in chosen for row in range(len(texts))]
 
 
-def drawn_sentences(path: Path, count: int, seed: int) -> Iterator[Document]:
-    """Yield the labelled sentences of a Latin-1 file that has no splits; `count` of them are drawn for the test.
-
-    Args:
-        path: Lines of a label, a blank and a text.
-        count: As in `drawn`.
-        seed: As in `drawn`.
-
-    Raises:
-        BadDataError: For a line without a label and a text.
-    """
-    rows = list(labelled_lines(path, "latin-1"))
-    tested = drawn([text for _, _, text in rows], count, seed)
-    for (place, label, text), test in zip(rows, tested, strict=True):
-        yield Document(place, "test" if test else "train", text, label)
-
-
 def _undecodable(path: Path) -> int:
     """Find the first line that is not UTF-8, since a text file is decoded ahead of the row that is read."""
     with path.open("rb") as file:
@@ -177,9 +223,3 @@ def number(text: str, place: str) -> float:
         return float(text)
     except ValueError:
         raise BadDataError(f"{place}: score {text!r} is not a number.") from None
-
-
-def word_pairs(path: Path) -> Iterator[Pair]:
-    """Read tab-separated word 1, word 2, score, after comment lines that start with '#'."""
-    for place, row in records(path, ("word1", "word2", "score"), delimiter="\t", header=False, comment="#"):
-        yield Pair(place, "test", row["word1"], row["word2"], number(row["score"], place))

@@ -20,7 +20,7 @@ from reproductions.paper3.component_focus.options import ComponentFocus
 from reproductions.paper3.gains import UNTRAINED, verdict
 from reproductions.paper3.results import cell_figures, gains
 from reproductions.paper3.syntax.trees import Tree
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import PAIRS, PROVENANCE, BenchmarkData, PairSet
 from sentence_distillery.io.artifacts import write_json, write_table

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
-from sentence_distillery.evaluation.protocols.intervals import ranks, spearman
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.intervals import ranks, spearman
 
 
 def drawn_pairs(size: int, draw: int) -> np.ndarray:

@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from reproductions.paper1.word_vectors.model import WordVectors
-from reproductions.systems.registered.simcse import load as load_simcse
+from reproductions.systems.data import pair_sets
 from reproductions.systems.registration import Run, SystemOptions
-from reproductions.systems.seeds import measured, rated_sets
+from reproductions.systems.registry import simcse as load_simcse
+from reproductions.systems.seeds import measured
 from reproductions.systems.systems import StudentSystem, System, TeacherSystem, WordSystem
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.results import read_results, write_results
@@ -106,7 +107,7 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     variants = (mlp_head, search_student, fine_tuned_student)
     for stage in (paper_student, simcse, skipgram, fasttext, refine, student, *variants):
         stage.main()
-    sets = rated_sets(BenchmarkData(paths.BENCHMARKS))
+    sets = pair_sets(BenchmarkData(paths.BENCHMARKS), "pairs", ("test",))
     contrasted = load_simcse(Run({"simcse": paths.SIMCSE}, SystemOptions(512, simcse=load_params().simcse), list))
     assert isinstance(contrasted, TeacherSystem)
     own: list[System] = [

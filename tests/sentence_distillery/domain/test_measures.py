@@ -8,11 +8,12 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
 from sentence_distillery.domain.coverage import tokenizer_of, unknown_texts, words_cut
-from sentence_distillery.domain.measures import METRICS, Measure, Reference, measures
+from sentence_distillery.domain.measures import METRICS, Reference, measures
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import static_tokenizer
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.results import Measure
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 
@@ -55,11 +56,13 @@ def test_spearman_over_random_and_near_pairs() -> None:
         pairs = [(one, int(other)) for one, row in enumerate(others) for other in row]
         expected = spearmanr(*([cosine(each, *pair) for pair in pairs] for each in (own, given.vectors))).statistic
         measure = found[protocol, "spearman"]
-        assert measure.low is not None and measure.high is not None and isinstance(measure.value, float)
+        assert measure.interval and isinstance(measure.value, float)
+        low, high, _ = measure.interval
+        assert low is not None and high is not None
         assert measure.value == pytest.approx(expected, abs=1e-4)
         assert measure.n == 1500
-        assert measure.low < measure.value < measure.high
-        assert measure.high - measure.low < 0.3
+        assert low < measure.value < high
+        assert high - low < 0.3
 
 
 def test_intervals_are_of_the_texts() -> None:
@@ -79,7 +82,7 @@ def test_too_few_texts_for_k_neighbours() -> None:
     found = measured(given.vectors, given)
     assert found["neighbours", "recall_at_10"].value == 1.0
     assert found["neighbours", "recall_at_100"].value == Unavailable("11 texts, but recall@100 needs 101")
-    assert found["neighbours", "recall_at_100"].low is None
+    assert found["neighbours", "recall_at_100"].interval is None
     assert found["near pairs", "spearman"].n == 110
 
 

@@ -88,6 +88,53 @@ def test_marks_that_are_sorted_go_the_simple_way() -> None:
         encoder.encode(["storm", f"!{marks}"], on_unknown="error")
 
 
+@pytest.mark.parametrize("shift", range(0, 70, 3))
+def test_words_and_terms_lie_anywhere_in_a_block(shift: int) -> None:
+    """A text is split 64 bytes at a time; words, terms and characters may lie across two blocks."""
+    words = [UNKNOWN, "storm", "c++", "1,000,000.5", "😀", "a", "##b", "漢"]
+    encoder = StaticEncoder(static_tokenizer(words), table(len(words), 6))
+    parts = ["storm", "c++", "1,000,000.5", "😀", "a" + "b" * 70, "漢字", "xc++", "1,000,000.5x", "é storm, storm"]
+    assert fuzz.differing(encoder, ["a" * shift + gap + part for part in parts for gap in (" ", ". ", "-", "")]) is None
+
+
+def test_words_that_were_met_keep_their_tokens() -> None:
+    """More words than the core remembers, of each length and with each number of pieces, and all of them again."""
+    letters = "abcdefgh"
+    words = [UNKNOWN, *letters, *(f"##{letter}" for letter in letters[:-1]), "abcabc", "##ef" * 9 + "ef"]
+    encoder, rng = StaticEncoder(static_tokenizer(words), table(len(words), 6)), random.Random(0)
+    drawn = ["".join(rng.choices(letters, k=rng.randrange(1, 60))) for _ in range(70_000)]
+    texts = [" ".join(drawn[start : start + 50]) for start in range(0, len(drawn), 50)]
+    expected = encoder._known_ids(texts)
+    for _ in range(2):
+        found = encoder.known(encoder.token_ids(texts))
+        np.testing.assert_array_equal(found.ids, expected.ids)
+    once = encoder.encode(texts)
+    np.testing.assert_array_equal(encoder.encode(texts[::-1])[::-1], once)
+    np.testing.assert_allclose(once, encoder.embed(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 31, 32, 64, 127, 128, 129, 256, 300])
+@pytest.mark.parametrize("precision", ["i1", "f2", "f4"])
+def test_sums_of_any_dimension(dimension: int, precision: str) -> None:
+    """Also of more rows than 16 bits hold; int8 exactly."""
+    rng = np.random.default_rng(dimension)
+    words = [UNKNOWN, *"abcdefgh"]
+    rows = rng.integers(-128, 128, (len(words), dimension)).astype(precision)
+    core = compiled().Encoder(compiled().Vocabulary(words, [], 100, FULL), rows, 1.0, None)
+    texts = ["a", "a b", " ".join(rng.choice(words[1:], 300)), "h " * 1_000]
+    out = np.empty((len(texts), dimension), np.float32)
+    core.encode(texts, out, 2, None)
+    expected = [rows[[words.index(word) for word in text.split()]].astype(np.float64).sum(axis=0) for text in texts]
+    np.testing.assert_allclose(
+        out, expected, rtol=0 if precision == "i1" else 1e-5, atol=0 if precision == "i1" else 1e-2
+    )
+
+
+def test_texts_without_a_word() -> None:
+    ids, counts = compiled().Vocabulary([UNKNOWN, "storm"], [], 100, FULL).token_ids(["", " ", "?!"])
+    assert (ids, counts) == (b"", bytes(12))
+
+
 def test_threads_share_a_core() -> None:
     encoder, texts = load("released-search"), [f"Storm {number} closed the port. é" * 5 for number in range(2_000)]
     expected = encoder.encode(texts)

@@ -19,13 +19,13 @@ from sentence_distillery import load
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import aliases
 from sentence_distillery.evaluation.evaluate import evaluate
-from sentence_distillery.evaluation.protocols.metrics import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import DOCUMENTS, PAIRS, PROVENANCE, DocumentSet, PairSet
-from sentence_distillery.evaluation.sets.known import samples
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
+from tests.sentence_distillery.evaluation.sets.conftest import rows_of
 from tests.workspace import ROOT, demo_params
 
 PARAMS = Evaluate(**demo_params()["evaluate"] | {"speed_sentences": 16, "speed_seconds": 0.01})
@@ -56,7 +56,7 @@ class Letters:
 
 def sample_pairs(split: str) -> PairSet:
     rows = [
-        pair for pair in samples.read_pairs(ROOT / "data/samples") if pair.split == split and pair.score is not None
+        pair for pair in rows_of("samples", ROOT / "data/samples") if pair.split == split and pair.score is not None
     ]
     scores = np.array([pair.score for pair in rows], dtype=np.float32)
     left, right = [pair.sentence1 for pair in rows], [pair.sentence2 for pair in rows]
@@ -83,7 +83,10 @@ def test_the_figures_of_the_stage(split: str, tmp_path: Path) -> None:
     assert list(found) == list(written) == ["pearson", "spearman", "mae"]
     for metric in ("pearson", "mae"):
         assert found[metric].value == pytest.approx(written[metric].value, abs=1e-6)
-        assert replace(found[metric], value=0.0) == replace(written[metric], value=0.0)
+        low, value, high = (getattr(found[metric], name) for name in ("low", "value", "high"))
+        assert low < value < high
+        bare = replace(found[metric], value=0.0, low=None, high=None, left_out=None)
+        assert bare == replace(written[metric], value=0.0)
         assert found[metric].n == len(pairs.sentences1) > 50
     left, right = student.encode(pairs.sentences1), student.encode(pairs.sentences2)
     others = pairs.take(np.flatnonzero(cosines(left, right) < 1 - 1e-6))

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from reproductions.systems.scoring import headline
-from sentence_distillery.evaluation.protocols.metrics import Figure
 from sentence_distillery.evaluation.results import (
     COLUMNS,
     EXPORTED,
@@ -20,7 +19,7 @@ from sentence_distillery.evaluation.results import (
     write_results,
 )
 from sentence_distillery.io.artifacts import InputError, write_json
-from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.io.unavailable import Figure, Unavailable
 
 CONSTANT = Unavailable("all predictions are alike")
 

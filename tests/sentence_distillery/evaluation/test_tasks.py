@@ -17,7 +17,7 @@ from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.evaluation.protocols.ranking import Judgements
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet
-from sentence_distillery.evaluation.sets.known import samples
+from sentence_distillery.evaluation.sets.registry import BENCHMARKS
 from sentence_distillery.evaluation.tasks import TASKS, TaskSet, own_task, read_task
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Unavailable
@@ -118,7 +118,7 @@ def test_what_the_stage_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [(task.tested.name, task.tested.split) for task in found] == [
         (name, split) for name in names for split in ("dev", "test")
     ]
-    for spec in samples.SET.tables:
+    for spec in BENCHMARKS["samples"].tables:
         assert spec.task == "sts" or spec.protocols == ("sgd",) or not spec.scored
 
 
@@ -127,10 +127,11 @@ def test_the_command_line(data: BenchmarkData, capsys: pytest.CaptureFixture[str
     main(["evaluate", "--sets", "wikiqa", "twitter_url", "--benchmarks", str(data.directory)])
     assert capsys.readouterr().out.splitlines() == [
         "wikiqa\trerank map\t1.0000 [1.0000, 1.0000]\tn = 2",
-        "wikiqa\trerank mrr\t1.0000\tn = 2",
-        "twitter_url\tcosine ap\t1.0000 [1.0000, 1.0000] (654 draws without a figure are left out)\tn = 3",
-        "twitter_url\tcosine accuracy\t1.0000\tn = 3",
-        "twitter_url\tcosine f1\t1.0000\tn = 3",
+        "wikiqa\trerank mrr\t1.0000 [1.0000, 1.0000]\tn = 2",
+        *(
+            f"twitter_url\tcosine {name}\t1.0000 [1.0000, 1.0000] (654 draws without a figure are left out)\tn = 3"
+            for name in ("ap", "accuracy", "f1")
+        ),
     ]
     with pytest.raises(SystemExit, match="nothing to score: give --texts and --teacher, a file of pairs"):
         main(["evaluate"])

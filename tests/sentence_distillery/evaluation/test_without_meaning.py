@@ -23,18 +23,16 @@ from reproductions.paper1.gains import SET, Cosines
 from reproductions.paper2.pairs.thresholds import Folds, cross_validated, f1
 from reproductions.paper3.results import cell_figures, gains_over_none
 from reproductions.paper3.syntax.scoring import scores as parser_scores
-from sentence_distillery.domain.labelled import MAIN, scored_on_labels
 from sentence_distillery.domain.measures import FEWEST, Reference, measures
 from sentence_distillery.domain.options import Domain
-from sentence_distillery.domain.scoring import as_result
-from sentence_distillery.evaluation.evaluate import evaluate
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.evaluate import evaluate, main_result
 from sentence_distillery.evaluation.protocols.metrics import Calibration, calibration, similarity_figures
 from sentence_distillery.evaluation.protocols.ranking import Judgements
-from sentence_distillery.evaluation.results import Result, export_results, read_results, write_results
+from sentence_distillery.evaluation.results import Result, as_result, export_results, read_results, write_results
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.evaluation.sets.data import DocumentSet, PairSet, QuerySet
-from sentence_distillery.evaluation.tasks import TASKS, TaskSet
+from sentence_distillery.evaluation.tasks import MAIN, TASKS, TaskSet
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
@@ -189,7 +187,7 @@ def test_protocols(kind: str, data: st.DataObject, tmp_path: Path) -> None:
     task, encoder = data.draw(task_and_encoder(kind))
     rows = evaluate(encoder, [task])
     assert [(row.protocol, row.metric) for row in rows] == task.columns
-    own = scored_on_labels("mine", encoder, task)
+    own = main_result("mine", encoder, task)
     assert (own.protocol, own.metric) == MAIN[task.type]
     check([*rows, own], tmp_path)
 
@@ -201,7 +199,7 @@ def test_agreement_with_a_teacher(data: st.DataObject, tmp_path: Path) -> None:
     size = data.draw(st.sampled_from([FEWEST, FEWEST + 1, 12, 40]))
     teacher, own = (data.draw(st.composite(vectors)(size)) for _ in range(2))
     reference = Reference.of(texts(0, size), teacher, OPTIONS)
-    check([as_result("own", each, "texts") for each in measures(own, None, reference)], tmp_path)
+    check([as_result("own", "texts", "", each) for each in measures(own, None, reference)], tmp_path)
 
 
 @st.composite
@@ -303,7 +301,7 @@ def test_most_ratings_equal() -> None:
     scores = np.repeat(np.array([5, 1], np.float32), [45, 5])
     task = TaskSet("sts", PairSet("mine", "test", texts(0, 50), texts(50, 100), scores, None, (1.0, 5.0)))
     encoder = Vectors(np.random.default_rng(1).normal(size=(100, 3)).astype(np.float32))
-    own = scored_on_labels("mine", encoder, task)
+    own = main_result("mine", encoder, task)
     counts = bootstrap.counts(50)
     assert own.left_out == (counts[:, 45:].sum(axis=1) == 0).sum() > 0
     assert own.low is not None and own.high is not None and -1 < own.low < own.high < 1

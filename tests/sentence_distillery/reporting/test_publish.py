@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from reproductions.paper2.cell import Cell
-from sentence_distillery.evaluation.protocols.metrics import Figure
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
-from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.io.unavailable import Figure, Unavailable
 from sentence_distillery.reporting.publish import BESIDE, keep_curves, keep_matrix, keep_run, table
 
 

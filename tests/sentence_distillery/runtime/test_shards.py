@@ -60,14 +60,14 @@ def give(array: NDArray[np.float64]) -> None:
 
 
 def share_array() -> Callable[[], None]:
-    """Called here; each worker calls its result, with an array that is a read-only view of a file."""
+    """Called here; each worker calls its result."""
     GIVEN.append(np.arange(1e6))
     return partial(give, GIVEN[0])
 
 
-def given_array(shard: int) -> tuple[int, bool, float]:
+def given_array(shard: int) -> tuple[int, float]:
     (array,) = GIVEN
-    return os.getpid(), array.flags.writeable, array[shard]
+    return os.getpid(), array[shard]
 
 
 def refuse_to_prepare() -> Callable[[], None]:
@@ -119,10 +119,9 @@ def test_no_more_processes_than_shards() -> None:
 def test_prepared_once_for_all_processes() -> None:
     GIVEN.clear()
     with map_shards(given_array, range(40), TWO, prepare=share_array) as mapped:
-        processes, writeable, values = zip(*mapped, strict=True)
+        processes, values = zip(*mapped, strict=True)
     assert len(GIVEN) == 1  # here
     assert os.getpid() not in processes
-    assert not any(writeable)
     assert values == tuple(range(40))
 
 
@@ -142,8 +141,9 @@ def test_bad_input_in_a_worker(elsewhere: dict[str, object]) -> None:
 
 
 def test_an_error_of_the_program_keeps_its_traceback() -> None:
-    with pytest.raises(RuntimeError, match=r"(?s)test_shards\.py.*return 1 / number.*ZeroDivisionError"):
+    with pytest.raises(ZeroDivisionError) as caught:
         results(divide, range(3), TWO)
+    assert "return 1 / number" in str(caught.value.__cause__)
 
 
 def test_a_killed_process() -> None:
@@ -229,7 +229,7 @@ def test_a_worker_with_other_code(tmp_path: Path) -> None:
         )
     with (tmp_path / "code/sentence_distillery/corpus/cleaning.py").open("a", encoding="utf-8") as file:
         file.write("\nLATER = True\n")
-    with (tmp_path / "code/tests/runtime/test_shards.py").open("a", encoding="utf-8") as file:
+    with (tmp_path / "code/tests/sentence_distillery/runtime/test_shards.py").open("a", encoding="utf-8") as file:
         file.write("\nLATER = True\n")
     (tmp_path / "code/rensa-0.0.dist-info").mkdir()
     (tmp_path / "code/rensa-0.0.dist-info/METADATA").write_text("Name: rensa\nVersion: 0.0\n", encoding="utf-8")
@@ -237,7 +237,8 @@ def test_a_worker_with_other_code(tmp_path: Path) -> None:
         r"^The Dask worker tcp://127\.0\.0\.1:\d+ on .* differs: "
         rf"rensa {version('rensa')} at home, 0\.0 on the worker; "
         r"code of sentence_distillery \w{12} at home, \w{12} on the worker; "
-        r"code of tests\.runtime\.test_shards \w{12} at home, \w{12} on the worker\. Bring it to home's revision"
+        r"code of tests\.sentence_distillery\.runtime\.test_shards \w{12} at home, \w{12} on the worker\. "
+        r"Bring it to home's revision"
     )
     with cluster(tmp_path, tmp_path / "code") as (address, _), pytest.raises(InputError, match=told):
         results(square, range(3), Shards(processes=1, dask=address))

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation import protocols
+from sentence_distillery.evaluation.protocols import classification, sgd
 from sentence_distillery.evaluation.protocols.classification import Labelled, draws, few_shot, full
 from sentence_distillery.evaluation.protocols.clustering import clustering
 from sentence_distillery.evaluation.protocols.pair_classification import pair_classification
@@ -167,4 +169,34 @@ def test_a_reason_in_place_of_figures(score: Callable[[], Any], reason: str) -> 
     """fault 20: never NaN, and never an error of a package."""
     found = score()
     assert {getattr(found, field.name) for field in fields(found) if field.compare} == {Unavailable(reason)}
-    assert all(getattr(found, field.name) is None for field in fields(found) if not field.compare)
+    assert not any(getattr(found, field.name) for field in fields(found) if not field.compare)
+
+
+def drawn_labels(classifiers: int) -> tuple[list[str], list[list[str]], Floats]:
+    """The labels of 30 texts, those that classifiers give them, and draws of the texts."""
+    random = np.random.default_rng(1)
+    expected, *given = random.choice(["0", "1", "2"], (classifiers + 1, 30)).tolist()
+    return expected, given, bootstrap.counts(30, 20)
+
+
+def test_figures_of_drawn_texts() -> None:
+    """Accuracy and macro-F1 of each draw are scikit-learn's on the drawn texts, averaged over the classifiers."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    expected, given, drawn = drawn_labels(2)
+    for counts, found in zip(drawn.astype(int), classification.figures_of_draws(expected, given, drawn), strict=True):
+        true, *others = (np.repeat(each, counts) for each in (expected, *given))
+        accuracy = np.mean([metrics.accuracy_score(true, each) for each in others])
+        f1 = np.mean([metrics.f1_score(true, each, average="macro") for each in others])
+        assert found.tolist() == pytest.approx([accuracy, f1], abs=1e-6)
+
+
+def test_figures_of_drawn_documents() -> None:
+    """Precision, recall and F1 of label 1; none if all documents of a draw have one label."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    expected, [given], drawn = drawn_labels(1)
+    expected, given = (["1" if label == "1" else "0" for label in each] for each in (expected, given))
+    for counts, found in zip(drawn.astype(int), sgd.figures_of_draws(expected, given, drawn), strict=True):
+        true, other = (np.repeat(each, counts) for each in (expected, given))
+        figures = metrics.precision_recall_fscore_support(true, other, pos_label="1", average="binary")
+        assert found.tolist() == pytest.approx(figures[:3], abs=1e-6)
+    assert np.isnan(sgd.figures_of_draws(["1", "0"], ["1", "0"], np.array([[2, 0], [0, 2]], np.float32))).all()

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,11 @@ def real(name: str) -> Path:
     pytest.skip(f"no {name} in {' or '.join(map(str, REAL_DIRECTORIES))}: bring it with `make benchmarks FROM=...`")
 
 
+def rows_of(name: str, directory: Path, table: int = 0) -> list[Any]:
+    """The rows of a table of a known set, unchecked, given the directory of its files."""
+    return list(registry.BENCHMARKS[name].tables[table].read(directory))
+
+
 def write(directory: Path, files: Mapping[str, str]) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -53,7 +59,7 @@ def pins(files: Mapping[str, str], home: str | None = None) -> tuple[PinnedFile,
 
 def external_set(name: str, files: Mapping[str, str], home: str | None = None) -> Benchmark:
     """An external set whose pinned checksums are those of `files`."""
-    return Benchmark(name, name, "a test", "none stated", "none", "external", tuple(files), pins=pins(files, home))
+    return Benchmark(name, name, "a test", "none stated", "none", files=tuple(files), pins=pins(files, home))
 
 
 def resize(monkeypatch: pytest.MonkeyPatch, name: str, *rows: dict[str, int]) -> None:

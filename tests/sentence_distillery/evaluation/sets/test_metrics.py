@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sentence_distillery.evaluation.protocols.metrics import calibration, correlations, cosines, similarity_figures
+from sentence_distillery.evaluation.protocols.metrics import calibration, similarity_figures
+from sentence_distillery.evaluation.protocols.similarity import correlations, cosines
 from sentence_distillery.io.unavailable import Unavailable
 
 

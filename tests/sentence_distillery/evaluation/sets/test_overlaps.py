@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from sentence_distillery.corpus.fingerprints import fingerprint
-from sentence_distillery.evaluation.sets.known import imdb, mrpc, sick, stsb
 from sentence_distillery.evaluation.sets.overlaps import group, overlaps, shared, union
-from tests.sentence_distillery.evaluation.sets.conftest import real
+from tests.sentence_distillery.evaluation.sets.conftest import real, rows_of
 
 
 @pytest.mark.parametrize(
@@ -78,7 +77,7 @@ def test_captions_among_sts_and_sick() -> None:
     captions = group([line.split("\t")[1] for line in lines])
     found = [
         shared(captions, group([row.sentence1 for row in rows], [row.sentence2 for row in rows]))["sentences"]
-        for pairs in (list(stsb.read(real("stsb"))), list(sick.read(real("sick"))))
+        for pairs in (rows_of("stsb", real("stsb")), rows_of("sick", real("sick")))
         for split in ("train", "dev", "test")
         if (rows := [row for row in pairs if row.split == split])
     ]
@@ -87,7 +86,7 @@ def test_captions_among_sts_and_sick() -> None:
 
 def test_mrpc_pairs_in_stsb() -> None:
     """fault 18: MRPC is tokenised and STS-B is not, so comparing words finds only 348 and 346 of these pairs."""
-    sets = {"stsb": list(stsb.read(real("stsb"))), "mrpc": list(mrpc.read(real("mrpc")))}
+    sets = {"stsb": rows_of("stsb", real("stsb")), "mrpc": rows_of("mrpc", real("mrpc"))}
 
     def pairs(name: str, other: str, split: str, other_split: str) -> int:
         groups = [
@@ -105,7 +104,7 @@ def test_mrpc_pairs_in_stsb() -> None:
 
 def test_imdb_distinct_texts() -> None:
     """fault 18: 24,904 and 24,801 distinct texts byte by byte, two fewer each when punctuation does not count."""
-    rows = list(imdb.read(real("imdb")))
+    rows = rows_of("imdb", real("imdb"))
     texts = {split: [row.text for row in rows if row.split == split] for split in ("train", "test")}
     assert [len(set(texts[split])) for split in ("train", "test")] == [24904, 24801]
     assert [group(texts[split]).distinct["sentences"] for split in ("train", "test")] == [24902, 24799]

@@ -14,13 +14,13 @@ from pydantic import ValidationError
 
 from reproductions.systems.data import pair_sets, task_sets
 from sentence_distillery.corpus.fingerprints import fingerprint
-from sentence_distillery.domain.labelled import own_tasks, scored_on_labels
-from sentence_distillery.evaluation.evaluate import evaluate
-from sentence_distillery.evaluation.protocols import intervals as bootstrap
-from sentence_distillery.evaluation.protocols.pair_classification import pair_classification, precisions_of_draws
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.evaluate import evaluate, main_result
+from sentence_distillery.evaluation.protocols.pair_classification import figures_of_draws, pair_classification
 from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, QuerySet
 from sentence_distillery.evaluation.sets.options import Benchmarks, OwnBenchmark
+from sentence_distillery.evaluation.tasks import own_tasks
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 from stages import paths
@@ -168,7 +168,7 @@ def test_figures_with_intervals(here: Path) -> None:
     data = run(STS, INTENTS, FAQ)
     rows = evaluate(Bag(), own_tasks(data))
     expected = {(row.dataset, row.metric): row for row in rows if row.protocol != "few-shot"}
-    found = [scored_on_labels("bag", Bag(), task) for task in own_tasks(data)]
+    found = [main_result("bag", Bag(), task) for task in own_tasks(data)]
     assert [(row.dataset, row.metric, row.split, row.system) for row in found] == [
         ("mine", "spearman", "test", "bag"),
         ("intents", "accuracy", "test", "bag"),
@@ -181,7 +181,7 @@ def test_figures_with_intervals(here: Path) -> None:
         assert row.value == pytest.approx(other.value, abs=1e-6)
         assert row.low <= row.value <= row.high
     reason = Unavailable("it is not here")
-    assert {scored_on_labels("gone", reason, task).value for task in own_tasks(data)} == {reason}
+    assert {main_result("gone", reason, task).value for task in own_tasks(data)} == {reason}
 
 
 def test_pairs_with_yes_or_no_and_groups(here: Path) -> None:
@@ -189,7 +189,7 @@ def test_pairs_with_yes_or_no_and_groups(here: Path) -> None:
     data = run(SAME, GROUPS)
     assert [task.type for task in own_tasks(data)] == ["pair_classification", "clustering"]
     expected = {(row.dataset, row.metric): row for row in evaluate(Bag(), own_tasks(data))}
-    same, groups = [scored_on_labels("bag", Bag(), task) for task in own_tasks(data)]
+    same, groups = [main_result("bag", Bag(), task) for task in own_tasks(data)]
     assert (same.protocol, same.metric, same.n) == ("cosine", "ap", len(PAIRS))
     assert (groups.protocol, groups.metric, groups.n) == ("k-means", "v_measure", len(LABELLED[1::2]))
     for row in (same, groups):
@@ -211,13 +211,13 @@ def test_ways_to_say_yes_and_no(yes: Any, no: Any, suffix: str, here: Path) -> N
 
 def test_pairs_of_one_label_and_of_another(here: Path) -> None:
     write("same.csv", [row | {"together": "1"} for row in PAIRS])
-    (row,) = [scored_on_labels("bag", Bag(), task) for task in own_tasks(run(SAME))]
+    (row,) = [main_result("bag", Bag(), task) for task in own_tasks(run(SAME))]
     assert (row.value, row.low) == (Unavailable("all pairs have one label"), None)
     write("same.csv", [row | {"together": "maybe"} for row in PAIRS])
     assert "same.csv, line 2: the label 'maybe' is neither yes nor no; write 1 and 0" in problem(SAME)
 
 
-def test_average_precision_of_draws() -> None:
+def test_figures_of_draws() -> None:
     """Each draw as the protocol scores it, equal cosines and all."""
     rng = np.random.default_rng(3)
     predicted = rng.integers(0, 8, 40).astype(np.float32) / 8
@@ -228,8 +228,8 @@ def test_average_precision_of_draws() -> None:
     expected: list[Any] = []
     for draw in drawn.astype(int):
         rows = np.repeat(np.arange(40), draw)
-        expected.append(pair_classification(left[rows], right[rows], positive[rows]).ap)
-    found: Any = precisions_of_draws(cosines(left, right), positive, drawn)
+        expected.append([*vars(pair_classification(left[rows], right[rows], positive[rows])).values()])
+    found: Any = figures_of_draws(cosines(left, right), positive, drawn)
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
@@ -238,7 +238,7 @@ def test_vectors_without_a_figure(here: Path) -> None:
         def encode(self, sentences: list[str]) -> Floats:
             return np.zeros((len(sentences), 2), np.float32)
 
-    (row,) = [scored_on_labels("zeros", Zeros(), task) for task in own_tasks(run(STS))]
+    (row,) = [main_result("zeros", Zeros(), task) for task in own_tasks(run(STS))]
     assert (row.value, row.low) == (Unavailable("all predictions are alike"), None)
 
 

@@ -1,17 +1,25 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sentence_distillery.evaluation.sets.benchmark import build, gensim_directory
 from sentence_distillery.evaluation.sets.data import PairSet
-from sentence_distillery.evaluation.sets.known import lee, mrpc, samples, sick, stsb
 from sentence_distillery.evaluation.sets.records import BadDataError, records
-from sentence_distillery.evaluation.sets.registry import BENCHMARKS
+from sentence_distillery.evaluation.sets.registry import BENCHMARKS, benchmark
 from stages.paths import SAMPLES
-from tests.sentence_distillery.evaluation.sets.conftest import ROOT, SAMPLE_PAIRS, SAMPLE_REVIEWS, STSB, real, write
+from tests.sentence_distillery.evaluation.sets.conftest import (
+    ROOT,
+    SAMPLE_PAIRS,
+    SAMPLE_REVIEWS,
+    STSB,
+    real,
+    rows_of,
+    write,
+)
 
 MRPC_HEADER = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
@@ -21,14 +29,14 @@ def test_quotes_in_tab_separated_text_are_literal(tmp_path: Path) -> None:
     """fault 17: a lone or leading quote neither joins lines nor vanishes; the byte order mark is dropped."""
     row = '1\t7\t8\t" Stop , he said .\tHe said " stop " "\n0\t9\t10\tx "\ty\n'
     write(tmp_path, {"msr_paraphrase_train.txt": MRPC_HEADER + row, "msr_paraphrase_test.txt": MRPC_HEADER})
-    found = [(pair.sentence1, pair.sentence2, pair.label, pair.score) for pair in mrpc.read(tmp_path)]
+    found = [(pair.sentence1, pair.sentence2, pair.label, pair.score) for pair in rows_of("mrpc", tmp_path)]
     assert found == [('" Stop , he said .', 'He said " stop " "', "1", None), ('x "', "y", "0", None)]
 
 
 def test_quotes_in_comma_separated_text_enclose(tmp_path: Path) -> None:
     """fault 17: a comma, a doubled quote and a line end inside a quoted field are text."""
     write(tmp_path, STSB | {"stsb-en-dev.csv": '"He said ""a, b""","two\nlines",3\nx,y,1\n'})
-    pairs = [pair for pair in stsb.read(tmp_path) if pair.split == "dev"]
+    pairs = [pair for pair in rows_of("stsb", tmp_path) if pair.split == "dev"]
     assert [pair.sentence1 for pair in pairs] == ['He said "a, b"', "x"]
     assert pairs[1].place.endswith("stsb-en-dev.csv, line 3")
 
@@ -39,7 +47,7 @@ def test_sick_splits_and_line_ends(tmp_path: Path) -> None:
     files = {"SICK_train.txt": f"{row}\n", "SICK_trial.txt": f"{row}\n", "SICK_test_annotated.txt": f"{row}\r\n"}
     for name, text in files.items():
         (tmp_path / name).write_bytes((SICK_HEADER + text).encode())
-    found = [(pair.split, pair.score, pair.label) for pair in sick.read(tmp_path)]
+    found = [(pair.split, pair.score, pair.label) for pair in rows_of("sick", tmp_path)]
     assert found == [(split, 3.5, "NEUTRAL") for split in ("train", "dev", "test")]
 
 
@@ -99,10 +107,10 @@ def test_an_unknown_label_or_split(tmp_path: Path) -> None:
 
 def test_samples(tmp_path: Path) -> None:
     write(tmp_path, {"pairs.csv": SAMPLE_PAIRS, "reviews.csv": SAMPLE_REVIEWS})
-    first = next(iter(samples.read_pairs(tmp_path)))
+    first = rows_of("samples", tmp_path)[0]
     assert first[1:] == ("train", 'He said "stop", twice.', "He stopped.", 2.5, "NEUTRAL")
-    assert [pair.label for pair in samples.read_paraphrases(tmp_path)] == ["0", "1", "0"]
-    assert [row[1:] for row in samples.read_reviews(tmp_path)] == [
+    assert [pair.label for pair in rows_of("samples", tmp_path, table=1)] == ["0", "1", "0"]
+    assert [row[1:] for row in rows_of("samples", tmp_path, table=2)] == [
         ("train", "Good, very good.", "1"),
         ("test", "Bad.", "0"),
     ]
@@ -111,7 +119,7 @@ def test_samples(tmp_path: Path) -> None:
 def test_lee_takes_the_upper_half(tmp_path: Path) -> None:
     (tmp_path / "lee.cor").write_bytes("one £\ntwo\nthree".encode("latin-1"))
     write(tmp_path, {"similarities0-1.txt": "1\t0.2\t0.5\n0\t1\t1\n0\t0\t1\n"})
-    found = [(pair.sentence1, pair.sentence2, pair.score) for pair in lee.read(tmp_path)]
+    found = [(pair.sentence1, pair.sentence2, pair.score) for pair in rows_of("lee", tmp_path)]
     assert found == [("one £", "two", 1.0), ("one £", "three", 2.5), ("two", "three", 5.0)]
 
 
@@ -128,7 +136,7 @@ def test_lee_with_another_matrix(tmp_path: Path, matrix: str, problem: str) -> N
     """fault 16: a matrix of another size or form than the published one."""
     write(tmp_path, {"lee.cor": "one\ntwo\nthree", "similarities0-1.txt": matrix})
     with pytest.raises(BadDataError, match=problem):
-        list(lee.read(tmp_path))
+        rows_of("lee", tmp_path)
 
 
 def test_what_gensim_carries() -> None:
@@ -169,3 +177,19 @@ def test_some_pairs_of_a_set_keep_what_belongs_to_them() -> None:
     assert (taken.name, taken.split, taken.scale) == ("mine", "train", (1, 3))
     bare = replace(pairs, scores=None, labels=None).take(np.array([1]))
     assert (bare.scores, bare.labels) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"titel": "Mine"}, "set mine: .*unexpected keyword argument 'titel'"),
+        ({"tables": [{"kind": "pairs", "reader": "colums", "read": {}, "rows": {}}]}, "set mine: 'colums'"),
+        ({"tables": [{"kind": "pairs", "reader": "beir", "rows": {}}]}, "set mine: 'read'"),
+    ],
+)
+def test_an_entry_that_does_not_fit(change: dict[str, Any], problem: str) -> None:
+    """The error names the set, and the field that is unknown or absent."""
+    entry = {"title": "Mine", "source": "a test", "licence": "none", "citation": ""}
+    assert benchmark("mine", entry).external
+    with pytest.raises(ValueError, match=problem):
+        benchmark("mine", entry | change)
