@@ -178,6 +178,5 @@ lock: $(READY)
 clean:
 	rm -rf $(addprefix data/,corpus benchmarks soft_labels fine_tuned_labels trees component_focus pairs augmented_pairs)
 	rm -rf $(filter-out models/released/ models/syntax/,$(wildcard models/*/))
-	rm -rf $(addprefix reports/,counters costs curves seeds/*.csv index.html paper?.html corpus.json examples.json pair_cost.json systems.json)
-	rm -rf reports/component_focus.* reports/paraphrase.* reports/paper1.csv reports/paper1_metrics.json
+	git clean --quiet --force -dX reports
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis dvc_plots

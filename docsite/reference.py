@@ -1,7 +1,7 @@
 """The generated parts of the reference pages, which docsite.hooks puts into the site.
 
     command line   from the parser of sentence_distillery.cli
-    parameters     from the typed models of stages.params and the values of conf/base.yaml
+    parameters     from the typed models of stages.params and conf/base.yaml
     stages         from dvc.yaml
 
 `python -m docsite.reference parameters` prints a part, for those who read in a clone.
@@ -18,7 +18,7 @@ import yaml
 from docsite.graph import described, picture, stages
 from docsite.saved import ROOT
 from sentence_distillery import cli
-from stages.params import Params
+from stages.params import Params, completed, read_params
 
 WIDTH = 88  # of the help of a command
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
@@ -57,9 +57,10 @@ def cell(text: str) -> str:
 
 
 def parameters() -> str:
-    """Describe each section of params.yaml: its keys, their values in conf/base.yaml, ranges and meanings."""
+    """Describe each section of params.yaml: its keys, their defaults, ranges and meanings."""
     schema = Params.model_json_schema()
-    values = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
+    sections: dict[str, Any] = {name: {} for name in schema["properties"]}
+    values = completed(sections | read_params(ROOT / "conf/base.yaml"))
     definitions = schema["$defs"]
     parts: list[str] = []
     for name, shape in schema["properties"].items():
@@ -88,7 +89,7 @@ def _section(name: str, shape: dict[str, Any], value: Any, definitions: dict[str
 def _fields(fields: dict[str, Any], values: Any, definitions: dict[str, Any]) -> Iterator[str]:
     """Yield a table of the keys of a model, with their values if there are any."""
     shown = isinstance(values, dict) and bool(values)
-    yield "| parameter | in conf/base.yaml | range | meaning |" if shown else "| key | range | meaning |"
+    yield "| parameter | default | range | meaning |" if shown else "| key | range | meaning |"
     yield "| --- | --- | --- | --- |" if shown else "| --- | --- | --- |"
     for key, field in fields.items():
         value = f" {_value(values[key])} |" if shown and key in values else " |" * shown

@@ -19,7 +19,7 @@ from tests.workspace import ROOT, demo_params
 
 LIBRARY = "sentence_distillery"
 PACKAGES = (LIBRARY, "reproductions")
-# They cannot change a result: options have no defaults, so each value is in params.yaml; the rest is the frame.
+# They cannot change a result: params.py puts sections together, whose defaults are in options; the rest is the frame.
 UNWATCHED = {f"stages/{name}.py" for name in ("params", "paths", "stage")}
 # The place where shards are computed. The bytes are the same, so a change must not rerun anything.
 UNLISTED = {"shards"}
@@ -71,12 +71,17 @@ def registered(registry: Path) -> set[Path]:
 
 
 def closure(source: Path) -> set[Path]:
-    """A module and everything of ours that it imports, directly or not; nothing behind options and the frame."""
+    """A module and everything of ours that it imports, directly or not; nothing behind the frame.
+
+    Options have constants, and import others' options and the bounds of values, which change no result.
+    """
     found, left = {source}, [source]
     while left:
         last = left.pop()
         new = ({path for name in imported(last) if (path := source_of(name))} | registered(last)) - found
-        new = {path for path in new if path.stem != "options" and str(path) not in UNWATCHED}
+        new = {
+            path for path in new if str(path) not in UNWATCHED and (path.stem == "options" or last.stem != "options")
+        }
         found |= new
         left += new
     return found
@@ -123,6 +128,28 @@ def sections_read(source: Path) -> set[str]:
     return read | {"encoders"} if read & set(NAMING) else read
 
 
+def options_read(source: Path) -> set[Path]:
+    """The options modules that have the defaults of a stage: of the sections that it reads, and those they import."""
+    kinds = {name: field.annotation for name, field in Params.model_fields.items()}
+    modules = {
+        source_of(kinds[name].__module__)
+        for name in sections_read(source) - UNLISTED
+        if hasattr(kinds[name], "model_fields")
+    }
+    return {path for first in modules if first and str(first) not in UNWATCHED for path in closure(first)}
+
+
+def code(name: str) -> set[str]:
+    """The code that a stage depends on: modules of stages, folders of the library, options of other folders."""
+    used = closure(module(name)) | options_read(module(name))
+    folders = {folder(path) for path in used if path.parts[0] in PACKAGES and path.stem != "options"}
+    wanted = {one for one in folders if not folders & {parent.as_posix() for parent in Path(one).parents}}
+    wanted |= {
+        str(path) for path in used if path.stem == "options" and not folders & {p.as_posix() for p in path.parents}
+    }
+    return wanted | {str(path) for path in used if path.parts[0] == "stages"}
+
+
 @pytest.mark.parametrize("name", STAGES)
 def test_a_stage_is_the_module_of_its_name(name: str) -> None:
     source = module(name)
@@ -140,12 +167,8 @@ def test_a_stage_is_the_module_of_its_name(name: str) -> None:
 @pytest.mark.parametrize("name", STAGES)
 @pytest.mark.fault(14)
 def test_code_deps_are_what_the_stage_imports(name: str) -> None:
-    """A change to any folder of code that a stage imports, and to no other, reruns it."""
-    used = {folder(source) for source in closure(module(name)) if source.parts[0] in PACKAGES}
-    wanted = {name for name in used if not used & {parent.as_posix() for parent in Path(name).parents}}
-    wanted |= {str(source) for source in closure(module(name)) if source.parts[0] == "stages"}
-    listed = {dep for dep in STAGES[name]["deps"] if Path(dep).parts[0] in (*PACKAGES, "stages")}
-    assert listed == wanted
+    """A change to any folder of code that a stage imports, or to a default, and to no other, reruns it."""
+    assert {dep for dep in STAGES[name]["deps"] if Path(dep).parts[0] in (*PACKAGES, "stages")} == code(name)
 
 
 @pytest.mark.fault(14)

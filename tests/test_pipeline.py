@@ -272,11 +272,11 @@ def test_unknown_parameter(source: Clone, tmp_path: Path) -> None:
 
 
 @pytest.mark.fault(13)
-def test_missing_parameter(clone: Clone) -> None:
-    """A key that is gone, in a built workspace: the first stage with its section names it, no other runs."""
+def test_mistyped_parameter(clone: Clone) -> None:
+    """An unknown key, in a built workspace: the first stage with its section names it, no other runs."""
     clone.edit("params.yaml", "minimum_tokens", "minimum_token")
     output = clone.dvc("repro", "refine", status=255)
-    assert "clean.minimum_tokens: missing" in output
+    assert "clean.minimum_token: unknown key; did you mean 'minimum_tokens'?" in output
     assert ran(output) == ["clean"]
 
 

@@ -151,8 +151,8 @@ def known_keys(directory: Path) -> dict[str, Any]:
     """Return a JSON schema for the overrides of a form: it refuses a name that no file of parameters has.
 
     A name is that of a value or of a section, dotted or not; one of another file than params.yaml has its path:
-    {"conf/train.yaml:rate": 0.1}. Below the sections `open` of flows.yaml there may be any. What stands in a section is
-    checked by the run's first lines.
+    {"conf/train.yaml:rate": 0.1}. Below the sections `open` of flows.yaml there may be any; with `params.check`, below
+    every section of params.yaml, since that command decides when the run starts.
 
     Example:
         >>> known_keys(Path("nowhere"))
@@ -162,7 +162,12 @@ def known_keys(directory: Path) -> dict[str, Any]:
     if not files:
         return {"type": "object"}
     known = [key if file == PARAMS else f"{file}:{key}" for file in files for key in nested(_read(directory / file))]
-    additions = [{"pattern": f"^{re.escape(section)}\\."} for section in read_config(directory).params.open]
+    settings = read_config(directory).params
+    params = _read(directory / PARAMS) if settings.check and PARAMS in files else {}
+    sections = [
+        key for key, value in params.items() if isinstance(value, Mapping)
+    ]  # the check knows keys with a default
+    additions = [{"pattern": f"^{re.escape(section)}\\."} for section in dict.fromkeys([*settings.open, *sections])]
     # In `properties`, Prefect's page would show hundreds of fields
     return {"type": "object", "propertyNames": {"anyOf": [{"enum": known}, *additions]}}
 

@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from reproductions.paper2.pairs.options import ScoredTraining
-from sentence_distillery.io.options import Count, Positive, Seed, Switchable
+from reproductions.encoders.options import ScoredTraining
+from sentence_distillery.io.options import Count, Positive, Section, Seed, Switchable
 
 
 class MlpHead(Switchable):
@@ -14,15 +14,15 @@ class MlpHead(Switchable):
     name: ClassVar[str] = "mlp_head"
     number: ClassVar[str] = "units"
 
-    units: Count = Field(title="number of units of the hidden layer")
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    learning_rate: Positive
+    units: Count = Field(default=256, title="number of units of the hidden layer")
+    epochs: Count = 10
+    batch_size: Annotated[int, Field(ge=2)] = 1024
+    learning_rate: Positive = 0.001
     relational_weight: Annotated[float, Field(ge=0.0)] = Field(
-        title="weight of the in-batch Kullback-Leibler divergence"
+        default=0.3, title="weight of the in-batch Kullback-Leibler divergence"
     )
-    temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
-    seed: Seed
+    temperature: Positive = Field(default=0.05, title="temperature of the in-batch similarity distributions")
+    seed: Seed = 1
 
 
 class FineTunedStudent(Switchable):
@@ -31,14 +31,16 @@ class FineTunedStudent(Switchable):
     name: ClassVar[str] = "fine_tuned_student"
     number: ClassVar[str] = "epochs"
 
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    map_learning_rate: Positive = Field(title="learning rate of the linear map that all tokens share")
-    token_weight_learning_rate: Positive = Field(title="learning rate of the logarithms of the token weights")
-    direction_learning_rate: Positive = Field(
-        title="learning rate of the direction along which a token's component sets its weight"
+    epochs: Count = 3
+    batch_size: Annotated[int, Field(ge=2)] = 128
+    map_learning_rate: Positive = Field(default=0.001, title="learning rate of the linear map that all tokens share")
+    token_weight_learning_rate: Positive = Field(
+        default=0.01, title="learning rate of the logarithms of the token weights"
     )
-    seed: Seed
+    direction_learning_rate: Positive = Field(
+        default=0.01, title="learning rate of the direction along which a token's component sets its weight"
+    )
+    seed: Seed = 1
 
 
 class FineTunedTeacher(ScoredTraining):
@@ -46,4 +48,13 @@ class FineTunedTeacher(ScoredTraining):
 
     name: ClassVar[str] = "fine_tuned_teacher"
 
-    seed: Seed
+    epochs: Count = Field(default=1, title="passes over the pairs, 4 in paper 3; the best one on dev is kept")
+    seed: Seed = 1
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    mlp_head: MlpHead
+    fine_tuned_teacher: FineTunedTeacher
+    fine_tuned_student: FineTunedStudent

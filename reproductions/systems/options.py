@@ -15,15 +15,29 @@ class Reference(Teacher):
 
 
 class Evaluate(Section):
-    smoothing: Positive = Field(title="the parameter a of SIF and DPCS, 1e-3 in paper 1")
+    smoothing: Positive = Field(default=0.001, title="the parameter a of SIF and DPCS, 1e-3 in paper 1")
     variance_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = Field(
-        title="the threshold T of DPCS, 0.95 in paper 1"
+        default=0.95, title="the threshold T of DPCS, 0.95 in paper 1"
     )
-    fit_sentences: Count = Field(title="number of corpus sentences to which the principal components are fitted")
-    speed_sentences: Count = Field(title="number of sentences encoded to measure throughput")
-    speed_seconds: Positive = Field(title="minimum length of a timed sample; shorter samples are noisier")
-    glove_tokens: Literal["all", "content"] = Field(title="tokens that GloVe averages; content leaves out stop words")
-    references: list[Reference] = Field(title="transformers to evaluate, in addition to the teacher")
-    documents: Annotated[int, Field(ge=0)] = Field(title="number of documents of each split to classify; 0: none")
-    transformer_documents: Annotated[int, Field(ge=0)] = Field(title="the same number for transformers, which are slow")
-    seed: Seed
+    fit_sentences: Count = Field(
+        default=10000, title="number of corpus sentences to which the principal components are fitted"
+    )
+    speed_sentences: Count = Field(default=20000, title="number of sentences encoded to measure throughput")
+    speed_seconds: Positive = Field(default=0.2, title="minimum length of a timed sample; shorter samples are noisier")
+    glove_tokens: Literal["all", "content"] = Field(
+        default="content", title="tokens that GloVe averages; content leaves out stop words"
+    )
+    references: list[Reference] = Field(default=[], title="transformers to evaluate, in addition to the teacher")
+    documents: Annotated[int, Field(ge=0)] = Field(
+        default=25000, title="number of documents of each split to classify; 0: none"
+    )
+    transformer_documents: Annotated[int, Field(ge=0)] = Field(
+        default=2000, title="the same number for transformers, which are slow"
+    )
+    seed: Seed = 1
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    evaluate: Evaluate

@@ -26,7 +26,6 @@ from sentence_distillery.distillation.sizing import made_to_size, trial_lines, w
 from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
 from sentence_distillery.distillation.start import load_start
 from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
-from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare, own_tokens
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts
@@ -39,34 +38,9 @@ from sentence_distillery.teachers.functions import FunctionEncoder, function_enc
 from sentence_distillery.teachers.options import FUNCTION, FunctionTeacher, Teacher, VectorTeacher
 from sentence_distillery.teachers.teachers import GivenTeacher, refuse_unfit
 
-# The defaults of `distill`, which are those of conf/base.yaml.
-STUDENT = StudentOptions(
-    start_from=None,
-    dimension=256,
-    epochs=None,
-    batch_size=None,
-    learning_rate=None,
-    relational_weight=0.3,
-    temperature=0.05,
-    seed=1,
-)
-SOFT_LABELS = SoftLabels(
-    batch_tokens=8192, minimum_count=3, additional_words=0, additional_teachers=[], passages=0, precision="float32"
-)
-SEARCH = SearchStudent(
-    enabled=False,
-    epochs=4,
-    batch_size=2048,
-    learning_rate=0.006,
-    temperature=0.05,
-    lexical_dimension=768,
-    lexical_weight=LEXICAL_WEIGHT,
-    seed=1,
-)
+STUDENT, SOFT_LABELS, SEARCH, SIZE, HELD_OUT = StudentOptions(), SoftLabels(), SearchStudent(), Size(), HeldOut()
 PASSAGES = 20_000  # for search
-SIZE = Size(megabytes=None, vocabulary=None, precision=None)
-HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
-HERE = Shards(processes=1, dask=None)
+HERE = Shards(processes=1)
 FEWEST = 2  # sentences; cosines are of pairs
 
 log = logging.getLogger(__name__)

@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, GREATEST_WEIGHT, PLACES
+from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, GREATEST_WEIGHT, LEXICAL_WEIGHT, PLACES
 from sentence_distillery.io.errors import setting
-from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed, Switchable
+from sentence_distillery.io.options import Count, Enabled, Positive, Precision, Section, Seed, Switchable
 from sentence_distillery.teachers.options import AnyTeacher
 
 STEPS = 1_600
@@ -16,40 +16,44 @@ RATE, MOST_RATE = 0.128, 0.01
 
 
 class SoftLabels(Section):
-    batch_tokens: Count = Field(title="word pieces in a batch, padding included; limited to 512 on a CPU")
-    minimum_count: Count = Field(title="frequency from which a corpus word also gets a soft label")
+    batch_tokens: Count = Field(default=8192, title="word pieces in a batch, padding included; limited to 512 on a CPU")
+    minimum_count: Count = Field(default=3, title="frequency from which a corpus word also gets a soft label")
     additional_words: Annotated[int, Field(ge=0)] = Field(
-        title="number of further words, the most frequent of GloVe, that also get a soft label"
+        default=0, title="number of further words, the most frequent of GloVe, that also get a soft label"
     )
     additional_teachers: list[AnyTeacher] = Field(
-        title="teachers in addition to `teacher`; the student learns the mean of their cosines"
+        default=[], title="teachers in addition to `teacher`; the student learns the mean of their cosines"
     )
     passages: Annotated[int, Field(ge=0)] = Field(
+        default=0,
         title="number of passages (consecutive sentences, 60 words or more) with a soft label, for search_student; "
-        "0: none"
+        "0: none",
     )
-    precision: Precision
+    precision: Precision = "float32"
 
 
 class StudentOptions(Section):
     start_from: Annotated[str, Field(min_length=1)] | None = Field(
-        title="encoder whose token vectors training starts from: released; null: the teacher's embeddings of words"
+        default=None,
+        title="encoder whose token vectors training starts from: released; null: the teacher's embeddings of words",
     )
     dimension: Count = Field(
-        title="dimension of the vectors: number of principal components of the teacher's embeddings"
+        default=256, title="dimension of the vectors: number of principal components of the teacher's embeddings"
     )
-    epochs: Count | None = Field(title="passes over the training data; null: from 5 to 20, for about 1,600 steps")
+    epochs: Count | None = Field(
+        default=None, title="passes over the training data; null: from 5 to 20, for about 1,600 steps"
+    )
     batch_size: Annotated[int, Field(ge=2)] | None = Field(
-        title="sentences in a step; null: 128 below 50,000 sentences, otherwise 1,024"
+        default=None, title="sentences in a step; null: 128 below 50,000 sentences, otherwise 1,024"
     )
     learning_rate: Positive | None = Field(
-        title="learning rate of Adam for vectors of unit length; null: 0.128 / sqrt(steps), at most 0.01"
+        default=None, title="learning rate of Adam for vectors of unit length; null: 0.128 / sqrt(steps), at most 0.01"
     )
     relational_weight: Annotated[float, Field(ge=0.0)] = Field(
-        title="weight of the in-batch Kullback-Leibler divergence"
+        default=0.3, title="weight of the in-batch Kullback-Leibler divergence"
     )
-    temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
-    seed: Seed
+    temperature: Positive = Field(default=0.05, title="temperature of the in-batch similarity distributions")
+    seed: Seed = 1
 
     def size(self, sentences: int) -> tuple[int, int]:
         """Return the epochs and the batch size; one that is not given follows from the number of sentences.
@@ -72,13 +76,14 @@ class Size(Section):
     """Compression after training, for small files; all null: none."""
 
     megabytes: Positive | None = Field(
-        title="size limit of the student's files; held-out texts decide how many tokens and dimensions are kept"
+        default=None,
+        title="size limit of the student's files; held-out texts decide how many tokens and dimensions are kept",
     )
     vocabulary: Count | None = Field(
-        title="number of tokens to keep, the most frequent ones; not together with megabytes"
+        default=None, title="number of tokens to keep, the most frequent ones; not together with megabytes"
     )
     precision: Literal["float32", "float16", "int8", "levels"] | None = Field(
-        title="storage of a number; null: float32, or with megabytes the better of int8 and levels"
+        default=None, title="storage of a number; null: float32, or with megabytes the better of int8 and levels"
     )
 
     @model_validator(mode="after")
@@ -97,14 +102,25 @@ class SearchStudent(Switchable):
     name: ClassVar[str] = "search_student"
     number: ClassVar[str] = "epochs"
 
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    learning_rate: Positive
-    temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
+    enabled: Enabled = False
+    epochs: Count = 4
+    batch_size: Annotated[int, Field(ge=2)] = 2048
+    learning_rate: Positive = 0.006
+    temperature: Positive = Field(default=0.05, title="temperature of the in-batch similarity distributions")
     lexical_dimension: Annotated[int, Field(ge=0, le=GREATEST_DIMENSION, multiple_of=PLACES)] = Field(
-        title="number of dimensions of the lexical channel, which shared words raise, a multiple of 8; 0: none"
+        default=768,
+        title="number of dimensions of the lexical channel, which shared words raise, a multiple of 8; 0: none",
     )
     lexical_weight: Annotated[float, Field(ge=0.0, le=GREATEST_WEIGHT)] = Field(
-        title="length of the lexical channel, relative to the other dimensions"
+        default=LEXICAL_WEIGHT, title="length of the lexical channel, relative to the other dimensions"
     )
-    seed: Seed
+    seed: Seed = 1
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    soft_labels: SoftLabels
+    student: StudentOptions
+    size: Size
+    search_student: SearchStudent

@@ -20,7 +20,7 @@ from sentence_distillery.runtime.progress import progress, track
 from sentence_distillery.teachers.teachers import load_teacher
 
 DATASET = "texts"
-DOMAIN = Domain(peers=[], neighbours=10, random_pairs=10, seed=1)
+DOMAIN = Domain(peers=[])
 AT_ONCE = 256  # texts that the teacher reads between two signs of progress
 
 log = logging.getLogger(__name__)

@@ -19,13 +19,14 @@ FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
 
 class Teacher(Section):
-    """A transformer. Few have a prompt, so its two options may be left out: the default prompt of its files counts."""
+    """A transformer."""
 
     reference: str = Field(title="package:<name>, a local path, or a hub id")
-    revision: str | None = Field(title="commit of a hub id")
-    sha256: str | None = Field(title="SHA-256 of model.safetensors; null accepts any")
+    revision: str | None = Field(default=None, title="commit of a hub id")
+    sha256: str | None = Field(default=None, title="SHA-256 of model.safetensors; null accepts any")
     maximum_length: Annotated[int, Field(ge=2)] | None = Field(
-        title="maximum number of word pieces of a text, special ones included; null: that of the encoder's files"
+        default=None,
+        title="maximum number of word pieces of a text, special ones included; null: that of the encoder's files",
     )
     prompt: str | None = Field(
         default=None, title="prompt before every text; '' for none, null for the default of the encoder's files"
@@ -150,3 +151,10 @@ class TeacherError(InputError):
 
 class AbsentModelError(TeacherError):
     """The weights that a reference names are not on this machine and cannot be fetched."""
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    teacher: AnyTeacher
+    encoders: Encoders

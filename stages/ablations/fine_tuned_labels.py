@@ -27,7 +27,7 @@ def tuned_teachers(teachers: list[AnyTeacher]) -> list[Teacher]:
 
 def main() -> None:
     with (
-        stage("fine_tuned_labels", unit="sentences") as (params, counters),
+        stage("fine_tuned_labels", unit="sentences", largest="soft_labels.batch_tokens") as (params, counters),
         atomic_directory(paths.FINE_TUNED_LABELS) as target,
     ):
         unavailable = read_unavailable(paths.FINE_TUNED_TEACHER / VARIANT)

@@ -23,7 +23,10 @@ CHECKPOINT = paths.MODEL_CHECKPOINTS / "mlp_head.safetensors"
 
 
 def main() -> None:
-    with stage("mlp_head", unit="sentences") as (params, counters), atomic_directory(paths.MLP_HEAD) as directory:
+    with (
+        stage("mlp_head", unit="sentences", largest="mlp_head.batch_size") as (params, counters),
+        atomic_directory(paths.MLP_HEAD) as directory,
+    ):
         torch.set_num_threads(1)  # on a shared machine, more threads wait for each other five times as long
         unavailable = params.mlp_head.switched_off()
         if unavailable is None:

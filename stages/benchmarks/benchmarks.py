@@ -20,7 +20,7 @@ SOURCES = Sources(
 
 
 def main() -> None:
-    with stage("benchmarks", unit="rows") as (params, counters):
+    with stage("benchmarks", unit="rows", largest="benchmarks.sets") as (params, counters):
         own = [own_benchmark(option) for option in params.benchmarks.own]
         write_benchmarks(params.benchmarks.sets, SOURCES, paths.BENCHMARKS, counters, own)
 

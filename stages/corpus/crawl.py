@@ -12,7 +12,7 @@ from stages.stage import stage
 
 
 def main() -> None:
-    with stage("crawl", unit="articles") as (params, counters):
+    with stage("crawl", unit="articles", largest="web.extraction_megabytes") as (params, counters):
         folder = Path(params.crawl.folder)
         collect(params.crawl, params.web, paths.ARTICLES, folder, paths.CRAWL_STATE, counters)
 

@@ -24,7 +24,7 @@ SIZES = paths.CURVES / "student_size.csv"
 
 
 def main() -> None:
-    with stage("student", unit="sentences") as (params, counters):
+    with stage("student", unit="sentences", largest="student.batch_size") as (params, counters):
         corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
         development = development_pairs(BenchmarkData(paths.BENCHMARKS))
         trained = train_static(params.student, corpus, counters, CHECKPOINT, development)

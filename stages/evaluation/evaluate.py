@@ -21,7 +21,7 @@ from stages.stage import stage
 
 
 def main() -> None:
-    with stage("evaluate", unit="figures") as (params, counters):
+    with stage("evaluate", unit="figures", largest="evaluate.documents and evaluate.references") as (params, counters):
         data = EvaluationData.read(paths.SENTENCES, BenchmarkData(paths.BENCHMARKS), params.evaluate.seed, counters)
         options = SystemOptions(params.soft_labels.batch_tokens, params.teacher, params.evaluate)
         systems = loaders(SystemInputs(paths.MODELS, options, data.vocabulary))

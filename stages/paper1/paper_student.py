@@ -19,7 +19,7 @@ CURVE = paths.CURVES / "paper_student.csv"
 
 
 def main() -> None:
-    with stage("paper_student", unit="sentences") as (params, counters):
+    with stage("paper_student", unit="sentences", largest="paper_student.batch_size") as (params, counters):
         corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
         refined = WordVectors.load(paths.REFINED)
         development = development_pairs(BenchmarkData(paths.BENCHMARKS))

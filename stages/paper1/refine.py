@@ -17,7 +17,7 @@ from stages.stage import stage
 
 
 def main() -> None:
-    with stage("refine", unit="sentences") as (params, counters):
+    with stage("refine", unit="sentences", largest="contrastive.batch_size") as (params, counters):
         # with small matrices more threads only wait for each other, and the last bits depend on their number
         torch.set_num_threads(1)
         model = WordVectors.load(paths.SKIPGRAM)

@@ -14,7 +14,10 @@ CHECKPOINT = paths.MODEL_CHECKPOINTS / "simcse.safetensors"
 
 
 def main() -> None:
-    with stage("simcse", unit="examples") as (params, counters), atomic_directory(paths.SIMCSE) as directory:
+    with (
+        stage("simcse", unit="examples", largest="simcse.batch_size") as (params, counters),
+        atomic_directory(paths.SIMCSE) as directory,
+    ):
         about = directory / paths.SIMCSE_ABOUT.name
         config: dict[str, object] = {"objective": params.simcse.objective, "base": params.simcse.reference}
         unavailable = params.simcse.switched_off()

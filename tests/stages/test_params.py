@@ -1,5 +1,6 @@
 """params.yaml: refused values, helpful messages, and profiles that the stages accept."""
 
+import re
 import subprocess
 import sys
 from functools import cache, reduce
@@ -11,11 +12,11 @@ import yaml
 
 from sentence_distillery.crawl import snapshot
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.options import Switchable
+from sentence_distillery.io.options import Section, Switchable
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.options import FunctionTeacher, Teacher, VectorTeacher
 from stages import paths, profiles
-from stages.params import Params, load_params, read_params
+from stages.params import Params, completed, load_params, read_params
 from tests.workspace import ROOT, demo_params
 
 PROFILES = sorted(path.stem for path in (ROOT / "conf/profile").glob("*.yaml"))
@@ -77,8 +78,8 @@ def test_params_file_is_the_demo_profile() -> None:
 
 
 def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
-    assert demo_params() == composed("demo")
-    assert demo_params(refine={"seed": 7})["refine"] == composed("demo")["refine"] | {"seed": 7}
+    assert demo_params() == completed(composed("demo"))
+    assert demo_params(refine={"seed": 7})["refine"] == completed(composed("demo"))["refine"] | {"seed": 7}
 
 
 def test_encoders_are_named_once(tmp_path: Path) -> None:
@@ -196,7 +197,10 @@ def test_an_encoder_that_no_entry_has(override: str, problem: str, tmp_path: Pat
         ({"fine_tuned_student": {"epochs": -1}}, "fine_tuned_student.epochs = -1: Input should be greater than or"),
         ({"fine_tuned_teacher": {"enabled": 0}}, "fine_tuned_teacher.enabled = 0: Input should be a valid boolean"),
         ({"clean": 3}, "clean = 3: Input should be a valid dictionary or instance of Clean"),
-        ({"clean": None}, "clean = None: Input should be a valid dictionary or instance of Clean"),
+        (
+            {"clean": None},
+            "clean = None: Input should be a valid dictionary or instance of Clean; write `clean: {}`",
+        ),
         ({"component_focus": {"weights": [0.0, 1]}}, "component_focus.weights: write 1.0 instead of 1"),
         ({"component_focus": {"weights": [0.5, 0.5]}}, "component_focus.weights: [0.5, 0.5] has a weight twice; name"),
         (
@@ -257,7 +261,7 @@ def test_a_stage_that_can_be_switched_off(name: str, tmp_path: Path) -> None:
     """`enabled` comes first, and the reason has the name of the section; a profile gives a number of at least 1."""
     kind = switchable()[name]
     assert (kind.name, next(iter(kind.model_fields))) == (name, "enabled")
-    assert all(composed(profile)[name][kind.number] >= 1 for profile in PROFILES)
+    assert all(completed(composed(profile))[name][kind.number] >= 1 for profile in PROFILES)
     off, on = (getattr(load(tmp_path, demo_params(**{name: {"enabled": value}})), name) for value in (False, True))
     assert off.switched_off() == Unavailable(f"switched off in this run: {name}.enabled is false")
     assert on.switched_off() is None
@@ -266,9 +270,8 @@ def test_a_stage_that_can_be_switched_off(name: str, tmp_path: Path) -> None:
 def test_params_of_an_earlier_version(tmp_path: Path) -> None:
     """No `enabled`, and 0 units: the error says what to write."""
     content = demo_params(mlp_head={"units": 0})
-    del content["mlp_head"]["enabled"], content["simcse"]["enabled"]
+    del content["mlp_head"]["enabled"]
     assert problems(tmp_path, content) == [
-        "simcse.enabled: missing",
         "mlp_head: units = 0 no longer switches the stage off; set mlp_head.enabled to false and "
         "mlp_head.units to 1 or more",
     ]
@@ -276,23 +279,68 @@ def test_params_of_an_earlier_version(tmp_path: Path) -> None:
 
 @pytest.mark.fault(13)
 def test_a_missing_key_and_a_missing_section(tmp_path: Path) -> None:
-    """No value has a default, so a missing one is named."""
+    """A key has its default; DVC needs every section, even an empty one, and some keys."""
     content = demo_params()
-    del content["clean"]["language"], content["teacher"]
-    assert problems(tmp_path, content) == ["clean.language: missing", "teacher: missing"]
+    del content["clean"]["language"], content["shards"]
+    assert load(tmp_path, content) == load(tmp_path, demo_params())
+    del content["teacher"], content["refine"], content["crawl"]["folder"]
+    assert sorted(problems(tmp_path, content)) == [
+        "crawl.folder: missing",
+        "refine: missing; write `refine: {}` for its defaults",
+        "teacher: missing",
+    ]
+
+
+REFERENCES = re.findall(r"\$\{((?!item\b)\w+\.\w+)\}", (ROOT / "dvc.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("key", sorted(set(REFERENCES)))
+def test_a_key_that_dvc_puts_into_the_graph(key: str, tmp_path: Path) -> None:
+    """It is refused if it is missing, since DVC knows no default."""
+    content = composed("demo")
+    section, _, name = key.partition(".")
+    (problem,) = problems(tmp_path, content | {section: {k: v for k, v in content[section].items() if k != name}})
+    assert problem.startswith((f"{key}: missing", f"{section}: {name} is missing, to which dvc.yaml refers; write "))
+
+
+def sections() -> dict[str, type[Section]]:
+    kinds = {name: field.annotation for name, field in Params.model_fields.items()}
+    return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Section)}
+
+
+@pytest.mark.parametrize("name", sections())
+def test_every_default_is_valid(name: str, tmp_path: Path) -> None:
+    """pydantic does not look at defaults."""
+    kind = sections()[name]
+    defaults = {key: field.get_default() for key, field in kind.model_fields.items() if not field.is_required()}
+    section = getattr(load(tmp_path, demo_params()), name)
+    assert kind.model_validate(section.model_dump() | defaults).model_dump(include=set(defaults)) == defaults
+
+
+def test_what_base_yaml_shows_is_the_default() -> None:
+    """One truth: the options; simcse differs from the encoder that it names, and a pool is a file of the repository."""
+    base = read_params(ROOT / "conf/base.yaml")
+    shown = {
+        f"{name}.{key}": (base[name][key], kind.model_fields[key].get_default())
+        for name, kind in sections().items()
+        for key in base.get(name, {}).keys() & kind.model_fields.keys()
+        if not kind.model_fields[key].is_required()
+    }
+    different = {key for key, (value, default) in shown.items() if repr(value) != repr(default)}
+    assert different == {"simcse.maximum_length", "held_out.pool"} and len(shown) > 15
 
 
 @pytest.mark.fault(13)
 def test_all_problems_at_once(tmp_path: Path) -> None:
     """One run lists every problem, not the first alone."""
     content = demo_params(skipgram={"window": 0, "dimensions": 50}, refine={"seed": "one"})
-    del content["evaluate"]["smoothing"]
+    del content["evaluate"]
     found = problems(tmp_path, content)
     assert [problem.split(":")[0].split(" ")[0] for problem in found] == [
+        "evaluate",
         "skipgram.window",
         "skipgram.dimensions",
         "refine.seed",
-        "evaluate.smoothing",
     ]
 
 

@@ -1,6 +1,7 @@
 """Profiles and edits of params.yaml: nothing that a user has written is lost."""
 
 import hashlib
+import itertools
 import re
 import shutil
 import subprocess
@@ -12,11 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from prefect.utilities.schema_tools.validation import is_valid
 
+from prefect_dvc.settings.flows_yaml import SettingsError
+from prefect_dvc.settings.parameters import configure, known_keys
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.teachers.options import FunctionTeacher, Teacher, VectorTeacher
 from stages import profiles
-from stages.params import PARAMS, load_params, main, read_params
+from stages.params import PARAMS, completed, load_params, main, read_params
 from tests.prefect_dvc.conftest import git, make_repository, pipeline, set_param, stage
 from tests.tiny_bert import write_tiny_bert
 from tests.workspace import ROOT
@@ -43,14 +47,54 @@ def test_the_comments_of_base_stay(workspace: Path) -> None:
     comments = [line.partition("#")[2] for line in base.splitlines() if "#" in line]
     written = PARAMS.read_text(encoding="utf-8")
     assert comments and all(f"#{comment}" in written for comment in comments)
-    assert written.startswith("# Every parameter. This file is yours")
+    assert written.startswith("# The parameters of a run. This file is yours")
+    lines = written.splitlines()
+    assert len(lines) <= 130 and max(map(len, lines)) <= 130
+    assert lines.index("student:") < lines.index("encoders:") < lines.index("modern_learning: {}")
 
 
 def test_every_profile_is_written_as_it_is_read(workspace: Path) -> None:
-    for name in profiles.known("profile"):
-        profiles.use(name, None, discard=False)
-        assert read_params() == profiles.plain(profiles.compose(name))
+    for name, site in itertools.product(profiles.known("profile"), (None, *profiles.known("site"))):
+        profiles.use(name, site, discard=False)
+        assert read_params() == profiles.plain(profiles.compose(name, site))
         assert load_params().name == name
+
+
+def test_a_file_of_an_earlier_version_has_every_key(workspace: Path) -> None:
+    """It loads, means the same, and has no edits; an edit in it is one."""
+    meant = load_params()
+    PARAMS.write_text(yaml.safe_dump(completed(read_params())), encoding="utf-8")
+    assert "near_duplicate_threshold" in PARAMS.read_text(encoding="utf-8")
+    assert load_params() == meant and profiles.edits(read_params()) == []
+    edit("clean", near_duplicate_threshold=0.7)
+    assert profiles.edits(read_params()) == ["clean.near_duplicate_threshold: 0.8 -> 0.7"]
+
+
+def test_a_section_that_a_new_version_brings_is_no_edit(workspace: Path) -> None:
+    """The check says how to write it, and `use` writes it."""
+    params = read_params()
+    del params["mlp_head"]
+    PARAMS.write_text(yaml.safe_dump(params), encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"mlp_head: missing; write `mlp_head: \{\}` for its defaults"):
+        main([])
+    main(["use", "demo"])
+    assert read_params()["mlp_head"] == {}
+
+
+def test_a_key_that_is_taken_away_is_an_edit(workspace: Path) -> None:
+    """It has its default then; a profile keeps that, or `save` says why it cannot, and writes nothing."""
+    main(["use", "best"])
+    params = read_params()
+    del params["student"]["epochs"], params["simcse"]["maximum_length"]
+    PARAMS.write_text(yaml.safe_dump(params), encoding="utf-8")
+    assert "student.epochs: 8 -> null" in profiles.edits(read_params())
+    with pytest.raises(InputError, match=r"(?s)mine.yaml would not have .*\n  simcse.maximum_length: 32 -> 128$"):
+        profiles.save("mine")
+    edit("simcse", maximum_length=128)
+    meant = load_params()
+    main(["save", "mine"])
+    assert load_params() == meant.model_copy(update={"name": "mine"})
+    assert load_params().student.epochs is None
 
 
 def test_what_changes_is_shown(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,6 +181,41 @@ def test_every_kind_of_run_sees_an_edit(tmp_path: Path, monkeypatch: pytest.Monk
     assert (root / "b.txt").read_text(encoding="utf-8") == "a 7\nb 3\n"
     present = yaml.safe_load((root / "params.yaml").read_text(encoding="utf-8"))["stages"]
     assert (present["a"]["value"], present["b"]["value"]) == (7, 3)
+
+
+@pytest.fixture
+def checked(workspace: Path) -> Path:
+    """A repository with params.yaml, its check, and one stage that reads a section."""
+    for name in ("flows.yaml", ".gitignore"):
+        shutil.copy(ROOT / name, workspace / name)
+    graph = {"stages": {"a": {"cmd": "cp params.yaml a.yaml", "params": ["refine"], "outs": ["a.yaml"]}}}
+    (workspace / "dvc.yaml").write_text(yaml.safe_dump(graph), encoding="utf-8")
+    for command in (["git", "init", "--quiet"], [sys.executable, "-m", "dvc", "init", "--quiet"]):
+        subprocess.run(command, cwd=workspace, check=True)
+    git(workspace, "add", "--all")
+    git(workspace, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message=a")
+    return workspace
+
+
+def test_dvc_says_how_to_set_a_key_that_is_not_written(checked: Path) -> None:
+    command = [sys.executable, "-m", "dvc", "exp", "run", "--set-param"]
+    done = subprocess.run([*command, "refine.seed=2"], cwd=checked, capture_output=True, text=True)
+    assert done.returncode != 0 and "To append to your config use +refine.seed=2" in done.stderr
+    experiment(checked, "--set-param", "+refine.seed=2")
+    assert (load_params().refine.seed, load_params().refine.objective) == (2, "contrastive")
+    assert profiles.edits(read_params()) == ["refine.seed: 1 -> 2"]
+
+
+def test_a_run_sets_a_key_that_is_not_written(checked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By --set, or on Prefect's page; the check refuses one that nobody knows."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    form = known_keys(checked)
+    assert is_valid({"refine.seed": 3}, form) and is_valid({"refine": {"seed": 3}}, form)
+    assert not is_valid({"refin.seed": 3}, form)
+    configure(checked, None, {"refine.seed": 3})
+    assert (load_params().refine.seed, load_params().refine.objective) == (3, "contrastive")
+    with pytest.raises(SettingsError, match=r"refine.sede: unknown key; did you mean 'seed'\?"):
+        configure(checked, None, {"refine.sede": 3})
 
 
 def experiment(root: Path, *arguments: str) -> None:

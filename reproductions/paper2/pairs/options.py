@@ -36,46 +36,40 @@ class Simcse(Teacher, Switchable):  # in this order `enabled` is the first field
     number: ClassVar[str] = "sentences"
 
     objective: Literal["unsupervised", "supervised"] = Field(
+        default="unsupervised",
         title="unsupervised: two dropout masks of a sentence "
-        "make a pair; supervised: the entailment pairs of SICK train"
+        "make a pair; supervised: the entailment pairs of SICK train",
     )
-    sentences: Count = Field(title="maximum number of examples")
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    learning_rate: Positive
-    temperature: Positive = Field(title="temperature of the contrastive loss; 0.05 in Gao et al. 2021")
-    seed: Seed
-
-
-class ScoredTraining(Switchable):
-    """The training of an encoder on rated pairs."""
-
-    number: ClassVar[str] = "epochs"
-
-    epochs: Count = Field(title="passes over the pairs, 4 in paper 3; the best one on dev is kept")
-    batch_size: Count = Field(title="pairs in a step, 16 in the paper")
-    learning_rate: Positive = Field(title="learning rate of Adam, 2e-5 in the paper")
-    warm_up: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(
-        title="share of the steps in which the learning rate rises, 0.1 in the paper"
-    )
-    precision: Precision
+    sentences: Count = Field(default=1600, title="maximum number of examples")
+    epochs: Count = 1
+    batch_size: Annotated[int, Field(ge=2)] = 32
+    learning_rate: Positive = 3e-05
+    temperature: Positive = Field(default=0.05, title="temperature of the contrastive loss; 0.05 in Gao et al. 2021")
+    seed: Seed = 1
 
 
 class Pairs(Section):
     """The sentence pairs that encoders learn to classify as paraphrases (paper 2), and the seeds of every cell."""
 
-    dataset: str = Field(title="a benchmark set of pairs labelled 0 and 1, or a directory with train.csv and test.csv")
-    also: list[str] = Field(title="further sets of rated pairs, whose test splits each encoder is scored on")
+    dataset: str = Field(
+        default="mrpc", title="a benchmark set of pairs labelled 0 and 1, or a directory with train.csv and test.csv"
+    )
+    also: list[str] = Field(
+        default=["stsb"], title="further sets of rated pairs, whose test splits each encoder is scored on"
+    )
     validation_share: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
-        title="share of train for the validation split: thresholds, early stopping and the choice of the winner"
+        default=0.1,
+        title="share of train for the validation split: thresholds, early stopping and the choice of the winner",
     )
     folds: Annotated[int, Field(ge=2)] = Field(
-        title="number of folds of the cross-validation that chooses the threshold"
+        default=10, title="number of folds of the cross-validation that chooses the threshold"
     )
-    seed: Seed = Field(title="seed of the split and of the folds")
-    seeds: list[Seed] = Field(min_length=1, title="seeds of every training; the weights of the first one are kept")
+    seed: Seed = Field(default=1, title="seed of the split and of the folds")
+    seeds: list[Seed] = Field(
+        default=[1], min_length=1, title="seeds of every training; the weights of the first one are kept"
+    )
     combination: Literal["u", "u,v", "|u-v|", "u*v", "|u-v|,u*v", "u,v,|u-v|,u*v"] = Field(
-        title="features of the vectors u and v for logistic regression"
+        default="u,v,|u-v|,u*v", title="features of the vectors u and v for logistic regression"
     )
 
 
@@ -100,66 +94,131 @@ class PairGrid(Section):
         return self
 
 
+Iterations = Annotated[Count | None, Field(title="batches in an epoch; null: one pass over the pairs")]
+Momentum = Annotated[float, Field(ge=0.0, lt=1.0, title="Nesterov momentum of sgd")]
+HalveEvery = Annotated[
+    Count | None, Field(title="epochs after which the learning rate is halved; null: it falls linearly to 0")
+]
+WarmUp = Annotated[Fraction, Field(title="share of the steps in which the learning rate rises")]
+ClipNorm = Annotated[Positive | None, Field(title="maximum norm of the gradient; null: no clipping")]
+HeadEpochs = Annotated[int, Field(ge=0, title="epochs that train only the head, with a frozen encoder")]
+Patience = Annotated[
+    Count | None, Field(title="epochs without a better validation accuracy until early stopping; null: never")
+]
+Threshold = Annotated[
+    ThresholdRule,
+    Field(
+        title="accuracy: the threshold of the best validation accuracy; logistic: probability 0.5 of a logistic model"
+    ),
+]
+PairLearningRate = Annotated[Positive, Field(title="learning rate of a cross-encoder")]
+BothOrders = Annotated[
+    bool, Field(title="true: a cross-encoder reads a pair in both orders and uses the mean of the two vectors")
+]
+
+
 class Learning(Section):
-    """Settings of training an encoder, for every loss."""
+    """Settings of training an encoder, for every loss; each section has defaults of its own."""
 
     epochs: Count
-    iterations: Count | None = Field(title="batches in an epoch; null: one pass over the pairs")
+    iterations: Iterations
     batch_size: Annotated[int, Field(ge=2)]
     optimizer: Literal["sgd", "adamw"]
-    momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="Nesterov momentum of sgd")
+    momentum: Momentum
     weight_decay: Annotated[float, Field(ge=0.0)]
-    halve_every: Count | None = Field(
-        title="epochs after which the learning rate is halved; null: it falls linearly to 0"
-    )
-    warm_up: Fraction = Field(title="share of the steps in which the learning rate rises")
-    clip_norm: Positive | None = Field(title="maximum norm of the gradient; null: no clipping")
-    head_epochs: Annotated[int, Field(ge=0)] = Field(title="epochs that train only the head, with a frozen encoder")
-    patience: Count | None = Field(
-        title="epochs without a better validation accuracy until early stopping; null: never"
-    )
-    threshold: ThresholdRule = Field(
-        title="accuracy: the threshold of the best validation accuracy; logistic: probability 0.5 of a logistic model"
-    )
-    pair_learning_rate: Positive = Field(title="learning rate of a cross-encoder")
-    both_orders: bool = Field(
-        title="true: a cross-encoder reads a pair in both orders and uses the mean of the two vectors"
-    )
+    halve_every: HalveEvery
+    warm_up: WarmUp
+    clip_norm: ClipNorm
+    head_epochs: HeadEpochs
+    patience: Patience
+    threshold: Threshold
+    pair_learning_rate: PairLearningRate
+    both_orders: BothOrders
     precision: Precision
 
 
 class MetricLearning(Learning):
-    margin: Positive = Field(title="margin of the pair and triplet losses, 0.5 in paper 2")
-    siamese_learning_rate: Positive
-    triplet_learning_rate: Positive
-    logistic_learning_rate: Positive
+    """As in paper 2, which names no learning rates: with 0.02 the margin loss collapses all vectors into one."""
+
+    epochs: Count = 30
+    iterations: Iterations = 80
+    batch_size: Annotated[int, Field(ge=2)] = 12
+    optimizer: Literal["sgd", "adamw"] = "sgd"
+    momentum: Momentum = 0.9
+    weight_decay: Annotated[float, Field(ge=0.0)] = 0.01
+    halve_every: HalveEvery = 5
+    warm_up: WarmUp = 0.0
+    clip_norm: ClipNorm = None
+    head_epochs: HeadEpochs = 10
+    patience: Patience = None
+    threshold: Threshold = "accuracy"
+    pair_learning_rate: PairLearningRate = 0.005
+    both_orders: BothOrders = False
+    precision: Precision = "float32"
+    margin: Positive = Field(default=0.5, title="margin of the pair and triplet losses, 0.5 in paper 2")
+    siamese_learning_rate: Positive = 0.002
+    triplet_learning_rate: Positive = 0.002
+    logistic_learning_rate: Positive = 0.005
 
 
 class ModernLearning(Learning):
-    cosent_learning_rate: Positive
-    ranking_learning_rate: Positive
+    """Current practice: AdamW, warm-up, early stopping."""
+
+    epochs: Count = 4
+    iterations: Iterations = None
+    batch_size: Annotated[int, Field(ge=2)] = 16
+    optimizer: Literal["sgd", "adamw"] = "adamw"
+    momentum: Momentum = 0.0
+    weight_decay: Annotated[float, Field(ge=0.0)] = 0.01
+    halve_every: HalveEvery = None
+    warm_up: WarmUp = 0.1
+    clip_norm: ClipNorm = 5.0
+    head_epochs: HeadEpochs = 0
+    patience: Patience = 2
+    threshold: Threshold = "logistic"
+    pair_learning_rate: PairLearningRate = 5e-05
+    both_orders: BothOrders = True
+    precision: Precision = "float32"
+    cosent_learning_rate: Positive = 2e-05
+    ranking_learning_rate: Positive = 2e-05
 
 
 class Intermediate(Section):
     """The task that a cross-encoder is trained on first, in the recipe `intermediate`."""
 
-    set: str = Field(title="benchmark set of rated pairs")
-    epochs: Count
-    learning_rate: Positive
+    set: str = Field(default="stsb", title="benchmark set of rated pairs")
+    epochs: Count = 2
+    learning_rate: Positive = 3e-05
 
 
 class Combinations(Section):
     """Paper 2's table 4: logistic regression on combinations of the vectors; which ones it has is not known."""
 
     hidden_layers: list[Annotated[int, Field(ge=0, le=MOST_LAYERS)]] = Field(
-        min_length=1, title="numbers of hidden layers of the heads; 0 is logistic regression, the paper's choice"
+        default=[0],
+        min_length=1,
+        title="numbers of hidden layers of the heads; 0 is logistic regression, the paper's choice",
     )
     poolings: list[Literal["mean", "max", "cls"]] = Field(title="some of pair_grid.poolings; cls in the paper")
     frozen: bool = Field(
-        title="true trains only the heads, in seconds; false also trains the encoder, once per combination"
+        default=True,
+        title="true trains only the heads, in seconds; false also trains the encoder, once per combination",
     )
 
 
 class PairCost(Section):
     encoder: str = Field(title="a name of section `encoders`")
-    sentences: Annotated[int, Field(ge=2)] = Field(title="number of sentences in the sample")
+    sentences: Annotated[int, Field(ge=2)] = Field(default=200, title="number of sentences in the sample")
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    simcse: Simcse
+    pairs: Pairs
+    pair_grid: PairGrid
+    metric_learning: MetricLearning
+    modern_learning: ModernLearning
+    intermediate: Intermediate
+    combinations: Combinations
+    pair_cost: PairCost

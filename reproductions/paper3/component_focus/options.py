@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from reproductions.paper2.pairs.options import ScoredTraining
+from reproductions.encoders.options import ScoredTraining
 from sentence_distillery.io.options import Count, Positive, Section, Seed
 
 PoolingOrder = Literal["before_pooling", "after_pooling"]  # when a sentence and its component are added
@@ -23,7 +23,7 @@ class ComponentFocus(Section):
     )
 
     functions: dict[str, Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]] = Field(
-        title="further encoders (name: module:function), which get the component only at inference"
+        default={}, title="further encoders (name: module:function), which get the component only at inference"
     )
 
     @field_validator("functions")
@@ -50,16 +50,19 @@ class ComponentTraining(ScoredTraining):
 
     name: ClassVar[str] = "component_training"
 
-    seeds: list[Seed] = Field(min_length=1, title="seeds of the training of every cell")
-    pooling: Literal["mean", "max", "cls"]
+    seeds: list[Seed] = Field(default=[1], min_length=1, title="seeds of the training of every cell")
+    pooling: Literal["mean", "max", "cls"] = "mean"
     order: PoolingOrder = Field(
-        title="before_pooling adds token outputs, as in section 3.2.1 of paper 3; after_pooling adds pooled vectors"
+        default="before_pooling",
+        title="before_pooling adds token outputs, as in section 3.2.1 of paper 3; after_pooling adds pooled vectors",
     )
     prepositional_objects: bool = Field(
-        title="true: as table 2 of paper 3 defines a component; false: as the parse of its table 3 leaves it"
+        default=True,
+        title="true: as table 2 of paper 3 defines a component; false: as the parse of its table 3 leaves it",
     )
     label_weight: Positive = Field(
-        title="weight of the cross-entropy of the labels in tasks with +labels, relative to the loss on ratings"
+        default=0.1,
+        title="weight of the cross-entropy of the labels in tasks with +labels, relative to the loss on ratings",
     )
 
 
@@ -67,10 +70,22 @@ class AugmentedPairs(Section):
     """Training pairs that a teacher scores, for the tasks +augmented of component_focus."""
 
     teacher: str = Field(title="a name of section `encoders`; first fine-tuned on the task, as in component_training")
-    seeds: list[Seed] = Field(min_length=1, title="seeds of the teacher's fine-tuning; the mean cosine is the score")
-    pairs: Count = Field(title="number of pairs to add to the human-rated ones")
-    nearest: Count = Field(title="number of nearest neighbours from which the partner of a sentence is drawn")
-    share: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
-        title="weight of the teacher's scores in the mixture with human ratings"
+    seeds: list[Seed] = Field(
+        default=[1, 2], min_length=1, title="seeds of the teacher's fine-tuning; the mean cosine is the score"
     )
-    seed: Seed = Field(title="seed of the random choice of pairs")
+    pairs: Count = Field(default=6000, title="number of pairs to add to the human-rated ones")
+    nearest: Count = Field(
+        default=64, title="number of nearest neighbours from which the partner of a sentence is drawn"
+    )
+    share: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
+        default=0.3, title="weight of the teacher's scores in the mixture with human ratings"
+    )
+    seed: Seed = Field(default=1, title="seed of the random choice of pairs")
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    component_focus: ComponentFocus
+    component_training: ComponentTraining
+    augmented_pairs: AugmentedPairs

@@ -35,8 +35,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from reproductions.encoders.options import ScoredTraining
 from reproductions.encoders.trainable import PairEncoder, Pooling, Tokens, pool
-from reproductions.paper2.pairs.options import ScoredTraining
 from reproductions.paper3.component_focus.cells import (
     AUGMENTED_ABOUT,
     SPLITS,

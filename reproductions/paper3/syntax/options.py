@@ -9,9 +9,18 @@ class Syntax(Section):
     """The sentences to parse, and the model to parse them with."""
 
     model: str = Field(
-        title="bundled: models/syntax; hub: Stanza's own models, downloaded once; or a directory of models"
+        default="bundled",
+        title="bundled: models/syntax; hub: Stanza's own models, downloaded once; or a directory of models",
     )
     maximum_words: Count = Field(
-        title="maximum length of a sentence; longer ones get no tree, as memory grows with the square"
+        default=200, title="maximum length of a sentence; longer ones get no tree, as memory grows with the square"
     )
-    sets: list[str] = Field(title="benchmark sets of pairs to parse; absent ones are reported")
+    sets: list[str] = Field(
+        default=["samples", "stsb", "sick"], title="benchmark sets of pairs to parse; absent ones are reported"
+    )
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    syntax: Syntax

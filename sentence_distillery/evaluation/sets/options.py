@@ -54,8 +54,11 @@ def _check_keys(what: str, found: set[str], needed: set[str], possible: set[str]
 
 
 class Benchmarks(Section):
-    sets: list[str] = Field(title="benchmark sets to read; absent ones are reported")
-    own: list[OwnBenchmark] = Field(title="additional sets, with your own labels")
+    sets: list[str] = Field(
+        default=["lee", "wordsim353", "simlex999", "samples", "stsb", "sick", "mrpc", "imdb"],
+        title="benchmark sets to read; absent ones are reported",
+    )
+    own: list[OwnBenchmark] = Field(default=[], title="additional sets, with your own labels")
 
     @field_validator("own")
     @classmethod
@@ -64,3 +67,9 @@ class Benchmarks(Section):
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two sets of own have the name {twice[0]}; rename one")
         return own
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    benchmarks: Benchmarks

@@ -3,11 +3,9 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from reproductions.paper2.pairs.options import ModernLearning
 from reproductions.paper3.component_focus.options import ComponentTraining
@@ -24,7 +22,6 @@ from stages.stage import written_before
 from tests.reproductions.paper2.small import reference, write_encoder
 from tests.workspace import ROOT, write_params
 
-SECTIONS: dict[str, Any] = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
 LEFT = ["the storm", "the dog", "a woman", "water", "the police"]
 
 
@@ -36,9 +33,8 @@ def pairs(split: Split) -> PairSet:
 
 
 def cross_encoder(directory: Path) -> CrossEncoder:
-    options = SECTIONS["component_training"] | {"epochs": 8, "batch_size": 2, "learning_rate": 0.01}
-    training = ComponentTraining.model_validate(options)
-    learning = ModernLearning.model_validate(SECTIONS["modern_learning"])
+    training = ComponentTraining(epochs=8, batch_size=2, learning_rate=0.01)
+    learning = ModernLearning()
     sets = {split: pairs(split) for split in ("train", "dev", "test")}
     return CrossEncoder(reference(directory / "tiny"), sets, training, learning, directory / "checkpoint")  # type: ignore[arg-type]
 

@@ -13,20 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from sentence_distillery import cli
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
-from sentence_distillery.distillation.corpus_files import CLEAN
 from sentence_distillery.distillation.distill import (
-    HELD_OUT,
     PASSAGES,
     SEARCH,
-    SIZE,
-    SOFT_LABELS,
-    STUDENT,
     as_teacher,
     distill,
     texts_to_embed,
@@ -186,18 +180,6 @@ def test_a_student_for_search(tiny: Path) -> None:
     assert saved(encoder) == expected
     kept = pq.read_table("kept/soft_labels/passages.parquet")["text"].to_pylist()
     assert kept == passages(table_parts(Path("kept/sentences")), PASSAGES) and len(kept) > len(TEXTS)
-
-
-def test_the_defaults_are_those_of_the_base_configuration() -> None:
-    """One truth: conf/base.yaml, from which params.yaml is made."""
-    base = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
-    assert STUDENT.model_dump() == base["student"]
-    assert SIZE.model_dump() == base["size"]
-    assert SEARCH.model_dump() == base["search_student"]
-    assert SOFT_LABELS.model_dump() == base["soft_labels"]
-    assert CLEAN.model_dump() == base["clean"]
-    del base["held_out"]["pool"]  # a file of the repository
-    assert HELD_OUT.model_dump(exclude={"pool"}) == base["held_out"]
 
 
 def test_every_kind_of_texts(tiny: Path) -> None:
