@@ -23,7 +23,7 @@ from docsite.chart import chart
 from docsite.kept import ROOT, record, size
 from docsite.python_reference import described
 from docsite.reference import PAGES
-from docsite.tables import browser, levers, own, paper1, paper2, paper3, paper3_best, peers, sizes, strategies, targets
+from docsite.tables import browser, levers, multilingual, own, paper1, paper2, paper3, paper3_best, peers, sizes, strategies, targets
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
 CHART = ROOT / "docs/images/quality.svg"
@@ -75,6 +75,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     **levers.TABLES,
     **paper3_best.TABLES,
     **browser.TABLES,
+    **multilingual.TABLES,
     "targets": targets.targets,
 }
 FIGURES: dict[str, Callable[[], str]] = {

@@ -136,6 +136,8 @@ class Targets:
 
     def taught(self, texts: Sequence[str], name: str) -> Floats:
         """Return the teacher's vectors of texts in the English encoder's space; `name` is that of their shards."""
+        if not texts:
+            return np.zeros((0, self.mapping.shape[1]), dtype=np.float32)
         return label(texts, self.labels / name, self.embed).astype(np.float32) @ self.mapping
 
 
