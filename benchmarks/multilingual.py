@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.peers import PEERS
 from sentence_distillery import load
 from sentence_distillery.encoders.use import embed
-from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.io.artifacts import atomic_file
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.multilingual.evaluation import Encode, Part, Scores, measure, similarity
 from sentence_distillery.multilingual.languages import ENGLISH, LANGUAGES
 

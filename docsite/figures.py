@@ -23,7 +23,20 @@ from docsite.chart import chart
 from docsite.kept import ROOT, record, size
 from docsite.python_reference import described
 from docsite.reference import PAGES
-from docsite.tables import browser, levers, multilingual, own, paper1, paper2, paper3, paper3_best, peers, sizes, strategies, targets
+from docsite.tables import (
+    browser,
+    levers,
+    multilingual,
+    own,
+    paper1,
+    paper2,
+    paper3,
+    paper3_best,
+    peers,
+    sizes,
+    strategies,
+    targets,
+)
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
 CHART = ROOT / "docs/images/quality.svg"

@@ -160,8 +160,8 @@ def model_directory(name: str | Path, revision: str | None = None, token: str | 
     """Find the directory of a model, and download one of a hub.
 
     Args:
-        name: "released" or "released-search" for a model that comes with the library, "released-multilingual" for the one
-            that `make multilingual` builds, or a directory, or the id of a model on a hub.
+        name: "released" or "released-search" for a model that comes with the library, "released-multilingual" for the
+            one that `make multilingual` builds, or a directory, or the id of a model on a hub.
         revision: A commit, branch or tag of a hub id; None is the main branch.
         token: A token of the hub; None for the one that is kept.
 
