@@ -1,15 +1,15 @@
 """Build the multilingual encoder, step by step; a step whose result is there is not repeated.
 
-download      catalogues, descriptions, dictionaries, word lists       debian/ descriptions/ pypi/ npm/
-pairs         texts and their translations                             pairs.parquet
-vocabulary    the tokens                                               vocabulary.txt
-labels        the teacher's vectors, by shards of 2,000 texts          labels/
-training      the token vectors, saved after each epoch                training.safetensors
-model         the table in int8, with its card                         models/multilingual
+    download      catalogues, descriptions, dictionaries, word lists       debian/ descriptions/ pypi/ npm/
+    pairs         texts and their translations                             pairs.parquet
+    vocabulary    the tokens                                               vocabulary.txt
+    labels        the teacher's vectors, by shards of 2,000 texts          labels/
+    training      the token vectors, saved after each epoch                training.safetensors
+    settling      the same once more, with targets by the student          settling.safetensors
+    model         the table in int8, with its card                         models/multilingual
 """
 
 import gzip
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,6 +53,7 @@ class Plan:
         dimension: Of the vectors, at most the English encoder's.
         sizes: How many texts.
         training: How to train.
+        settling: How to train the second time, with the student's vectors of translations as targets.
         sets: The directory of the test sets, whose texts are left out; None leaves none out.
     """
 
@@ -62,6 +63,7 @@ class Plan:
     dimension: int = 160
     sizes: Sizes = field(default_factory=Sizes)
     training: Options = field(default_factory=Options)
+    settling: Options = field(default_factory=lambda: Options(epochs=2, learning_rate=0.002))
     sets: Path | None = None
 
 
@@ -130,15 +132,16 @@ def build_from(
     own = own[: plan.sizes.english]
     barred = frozenset(map(bare_text, barred_texts(plan.sets))) if plan.sets else frozenset[str]()
     listed = {code: list(each) for code, each in words.items()}
-    texts, made = assemble(table, listed, own, sentences, targets, plan.sizes, barred, log.info)
+    corpus = assemble(table, listed, own, sentences, targets, plan.sizes, barred, log.info)
     tokenizer = static_tokenizer(tokens)
-    ids = training.tokens_of(tokenizer, texts)
+    ids, made = training.tokens_of(tokenizer, corpus.texts), np.concatenate(corpus.targets)
     start = training.start_table(_known(english, tokens, plan.dimension), ids, made)
-    trained, curve = training.train(start, ids, made, plan.training, plan.place / "training.safetensors")
-    log.info("Loss by epoch: %s", json.dumps(curve, default=str))
+    trained = training.train(start, ids, made, plan.training, plan.place / "training.safetensors")
+    made = corpus.settled(StaticEncoder(tokenizer, trained).encode)
+    trained = training.train(trained.copy(), ids, made, plan.settling, plan.place / "settling.safetensors")
     encoder = compress(StaticEncoder(tokenizer, trained), precision="int8")
     plan.output.parent.mkdir(parents=True, exist_ok=True)
-    save_model(encoder, plan.output, card(plan.dimension, len(tokens), len(texts), sources.LICENCES))
+    save_model(encoder, plan.output, card(plan.dimension, len(tokens), len(corpus.texts), sources.LICENCES))
     return encoder
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.multilingual.labels import Embed, label
 from sentence_distillery.multilingual.languages import LANGUAGES, Language
 from sentence_distillery.multilingual.parallel import FEWEST_BLANKS, Pair
@@ -50,16 +50,40 @@ class Sizes:
 
 @dataclass
 class Corpus:
-    """Texts, and their targets in the English encoder's space: arrays (texts, dimension) float16."""
+    """Texts to learn from.
+
+    Attributes:
+        texts: In any of the languages.
+        targets: Their targets in the English encoder's space: arrays (texts, dimension) float16.
+        translations: The English translation of each text whose target comes from that alone, else "".
+    """
 
     texts: list[str] = field(default_factory=list)
     targets: list[NDArray[np.float16]] = field(default_factory=list)
+    translations: list[str] = field(default_factory=list)
 
-    def add(self, texts: Sequence[str], targets: NDArray[np.float16], barred: frozenset[str]) -> None:
+    def add(
+        self,
+        texts: Sequence[str],
+        targets: NDArray[np.float16],
+        barred: frozenset[str],
+        translations: Sequence[str] = (),
+    ) -> None:
         """Add texts but those whose bare form is barred, and those without a target."""
         kept = np.array([bare_text(text) not in barred for text in texts], dtype=bool) & targets.any(axis=1)
         self.texts.extend(text for text, keep in zip(texts, kept, strict=True) if keep)
         self.targets.append(targets[kept])
+        given = translations or [""] * len(texts)
+        self.translations.extend(text for text, keep in zip(given, kept, strict=True) if keep)
+
+    def settled(self, encode: Embed) -> NDArray[np.float16]:
+        """Return all targets, those from translations alone made by another encoder of English, such as the student."""
+        targets = np.concatenate(self.targets)
+        rows = np.array([place for place, text in enumerate(self.translations) if text], dtype=np.int64)
+        if len(rows):
+            made = unit_rows(encode([self.translations[row] for row in rows])[:, : targets.shape[1]])
+            targets[rows[made.any(axis=1)]] = made[made.any(axis=1)]
+        return targets
 
 
 def bare_text(text: str) -> str:
@@ -150,7 +174,7 @@ def assemble(
     sizes: Sizes,
     barred: frozenset[str],
     log: Callable[[str], None],
-) -> tuple[list[str], NDArray[np.float16]]:
+) -> Corpus:
     """Make the texts and targets of all languages.
 
     Args:
@@ -164,7 +188,7 @@ def assemble(
         log: Takes a line for each language.
 
     Returns:
-        The texts, and (texts, dimension) float16.
+        The texts with their targets.
     """
     corpus = Corpus()
     for language in LANGUAGES:
@@ -179,7 +203,7 @@ def assemble(
     _add_pairs(corpus, german, targets.taught(german["english"].to_pylist(), "de-examples"), targets, barred)
     for name, texts in (("en-examples", examples), ("en-words", english_words)):
         corpus.add(texts, joined(targets.english(list(texts)), targets.taught(texts, name)), barred)
-    return corpus.texts, np.concatenate(corpus.targets)
+    return corpus
 
 
 def german_examples(table: pa.Table, sizes: Sizes, seed: int) -> pa.Table:
@@ -199,6 +223,6 @@ def _add_pairs(corpus: Corpus, pairs: pa.Table, taught: Floats, targets: Targets
     made = targets.english(english)
     made[: len(taught)] = joined(made[: len(taught)], taught)
     fit = np.array([bare_text(text) not in barred for text in english], dtype=bool)
-    corpus.add(texts, joined(made * fit[:, None]), barred)
     shown = len(taught)
+    corpus.add(texts, joined(made * fit[:, None]), barred, [""] * shown + english[shown:])
     corpus.add(english[:shown], joined(made[:shown]), barred)

@@ -11,6 +11,10 @@ English texts are in the training with their own vectors as targets. They hold t
 something else, such as "die" and "man"; other English tokens do not move. A new token starts as the mean of the
 targets of its texts, weighted by length^-1.5, since a short text says more about its words. Then all are trained
 with the loss of `distillation/static_student.py`.
+
+The training is then repeated for a few epochs: texts that the teacher has not labelled now have the student's vector of
+their translation as target. The first targets of English texts are a compromise of both teachers, and translations
+should follow it.
 """
 
 from collections.abc import Sequence
@@ -28,7 +32,7 @@ from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.training.batches import Batches
 from sentence_distillery.training.schedules import linear
-from sentence_distillery.training.trainer import Curve, Hooks, Saving, Trainer
+from sentence_distillery.training.trainer import Saving, Trainer
 
 RIDGE: Final = 3.0  # of W; the teacher's vectors have unit length
 SHORT: Final = 1.5  # power of a text's length by which it counts less for the start of a token
@@ -128,9 +132,7 @@ def start_table(known: Floats, tokens: TokenIds, targets: NDArray[np.float16]) -
     return np.ascontiguousarray(table, dtype=np.float32)
 
 
-def train(
-    start: Floats, tokens: TokenIds, targets: NDArray[np.float16], options: Options, checkpoint: Path
-) -> tuple[Floats, Curve]:
+def train(start: Floats, tokens: TokenIds, targets: NDArray[np.float16], options: Options, checkpoint: Path) -> Floats:
     """Train the token vectors.
 
     Args:
@@ -141,7 +143,7 @@ def train(
         checkpoint: Written after each epoch; an interrupted training of the same options and texts goes on from it.
 
     Returns:
-        The table, (tokens, dimension) float32, and the loss of each epoch.
+        The table, (tokens, dimension) float32.
 
     Raises:
         InputError: If the loss is not finite.
@@ -158,8 +160,7 @@ def train(
         options.epochs,
         linear(options.epochs, batches.steps),
         Saving(checkpoint, key),
-        hooks=Hooks(),
         remedy=f"Lower learning_rate, which is {options.learning_rate}.",
     )
-    curve = trainer.run(StaticLoss(model, tokens, targets, options.relational_weight, options.temperature))
-    return model.table(), curve
+    trainer.run(StaticLoss(model, tokens, targets, options.relational_weight, options.temperature))
+    return model.table()

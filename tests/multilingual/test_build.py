@@ -35,7 +35,7 @@ SMALL = Sizes(pairs=50, sentences=10, words=10, examples=10, english=50)
 def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     """A plan of eight dimensions in a directory of its own, built once."""
     place = tmp_path_factory.mktemp("multilingual")
-    small = Plan(place, place / "model", 60_000, 8, SMALL, Options(epochs=40, batch_size=16, learning_rate=0.02))
+    small = Plan(place, place / "model", 60_000, 8, SMALL, Options(40, 16, 0.02), Options(2, 16, 0.002))
     build_from(small, pair_table(PAIRS), GENERAL, SENTENCES, embed)
     return small
 
