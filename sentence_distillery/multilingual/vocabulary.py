@@ -30,7 +30,7 @@ TURN: Final = 20  # words that a language adds before the next one's turn
 AT_ONCE: Final = 10_000  # texts normalised together
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 # Vowel signs that stand beside a letter are no letters for Python, but belong to the word.
-_WORD: Final = re.compile(r"(?:[^\W_]|[\u0900-\u0963\u0966-\u097f\u0e01-\u0e4e])+")
+_WORD: Final = re.compile(r"(?:[^\W_]|[\u0900-\u0963\u0966-\u096f\u0971-\u097f\u0e01-\u0e4e])+")
 
 
 def split_words(texts: Iterable[str]) -> Iterator[list[str]]:
