@@ -1,12 +1,12 @@
 """Build the multilingual encoder, step by step; a step whose result is there is not repeated.
 
-    download      catalogues, descriptions, dictionaries, word lists       debian/ descriptions/ pypi/ npm/
-    pairs         texts and their translations                             pairs.parquet
-    vocabulary    the tokens                                               vocabulary.txt
-    labels        the teacher's vectors, by shards of 2,000 texts          labels/
-    training      the token vectors, saved after each epoch                training.safetensors
-    settling      the same once more, with targets by the student          settling.safetensors
-    model         the table in int8, with its card                         models/multilingual
+download      catalogues, descriptions, dictionaries, word lists       debian/ descriptions/ pypi/ npm/
+pairs         texts and their translations                             pairs.parquet
+vocabulary    the tokens                                               vocabulary.txt
+labels        the teacher's vectors, by shards of 2,000 texts          labels/
+training      the token vectors, saved after each epoch                training.safetensors
+settling      the same once more, with targets by the student          settling.safetensors
+model         the table in int8, with its card                         models/multilingual
 """
 
 import gzip
@@ -19,11 +19,12 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tokenizers import Tokenizer
 
 import sentence_distillery
 from sentence_distillery.encoder.compression import compress
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import CONTINUATION, static_tokenizer
+from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN, static_tokenizer
 from sentence_distillery.encoder.writing import save_model
 from sentence_distillery.encoders.use import embed
 from sentence_distillery.io.artifacts import InputError
@@ -68,7 +69,7 @@ class Plan:
 
 
 def build(plan: Plan) -> StaticEncoder:
-    """Build the encoder, or what is missing of it.
+    """Build the encoder; steps that are done are not repeated.
 
     Args:
         plan: What and where.
@@ -139,10 +140,36 @@ def build_from(
     trained = training.train(start, ids, made, plan.training, plan.place / "training.safetensors")
     made = corpus.settled(StaticEncoder(tokenizer, trained).encode)
     trained = training.train(trained.copy(), ids, made, plan.settling, plan.place / "settling.safetensors")
-    encoder = compress(StaticEncoder(tokenizer, trained), precision="int8")
+    encoder = compress(StaticEncoder(*without_untrained(tokens, trained)), precision="int8")
     plan.output.parent.mkdir(parents=True, exist_ok=True)
-    save_model(encoder, plan.output, card(plan.dimension, len(tokens), len(corpus.texts), sources.LICENCES))
+    save_model(encoder, plan.output, card(plan.dimension, len(encoder.stored), len(corpus.texts), sources.LICENCES))
     return encoder
+
+
+def without_untrained(tokens: Sequence[str], table: Floats) -> tuple[Tokenizer, Floats]:
+    """Leave out the words and pieces that no text had: zero rows. Others take their place.
+
+    Single characters stay, since a word with an unknown character would be unknown as a whole.
+
+    Args:
+        tokens: The unknown token first.
+        table: (tokens, dimension).
+
+    Returns:
+        The tokenizer of the tokens that are left, and their rows.
+
+    Example:
+        >>> tokenizer, table = without_untrained(["[UNK]", "sea", "seaside", "##side"], np.array([[0], [1], [0], [1]]))
+        >>> tokenizer.encode("seaside").tokens, len(table)
+        (['sea', '##side'], 3)
+    """
+    trained = table.any(axis=1)
+    kept = [
+        place
+        for place, token in enumerate(tokens)
+        if trained[place] or token == UNKNOWN or len(token.removeprefix(CONTINUATION)) == 1
+    ]
+    return static_tokenizer([tokens[place] for place in kept]), table[kept]
 
 
 def _tokens(encoder: StaticEncoder) -> list[str]:

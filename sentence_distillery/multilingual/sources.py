@@ -25,7 +25,7 @@ _FREEDICT: Final = (
     "ara-eng eng-ara deu-eng eng-deu spa-eng eng-spa fra-eng eng-fra eng-hin ita-eng eng-ita jpn-eng eng-jpn "
     "nld-eng eng-nld pol-eng eng-pol por-eng eng-por eng-rus swe-eng eng-swe tur-eng eng-tur"
 )
-# Debian packages and the licence of what is taken from them.
+# Debian packages, with the licence of their texts.
 CATALOGUES: Final = {
     **dict.fromkeys((f"libreoffice-l10n-{locale}" for locale in _OFFICE.split()), "MPL-2.0"),
     "blender-data": "GPL-2+",
@@ -77,7 +77,7 @@ _READ: Final = "/usr/lib/apt/apt-helper"
 
 
 def download(place: Path) -> None:
-    """Download what is not there yet, and unpack it.
+    """Download and unpack all packages that are not there yet.
 
     Args:
         place: The directory for it; 2.5 GB.

@@ -29,7 +29,7 @@ PIECES: Final = 2_500  # learnt for each language
 TURN: Final = 20  # words that a language adds before the next one's turn
 AT_ONCE: Final = 10_000  # texts normalised together
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
-# Vowel signs that stand beside a letter are no letters for Python, but belong to the word.
+# Python does not count vowel signs beside a letter as letters, but they belong to the word.
 _WORD: Final = re.compile(r"(?:[^\W_]|[\u0900-\u0963\u0966-\u096f\u0971-\u097f\u0e01-\u0e4e])+")
 
 
