@@ -43,4 +43,14 @@ def _rate(value: str) -> str:
     return f"{round(float(value), -3):,.0f}" if value else NONE
 
 
-TABLES: dict[str, Callable[[], list[str]]] = {"multilingual": by_language}
+def kept(name: str) -> list[str]:
+    """Show reports/<name>.csv as it is: figures of single trials, which no command repeats."""
+    lines = table(name)
+    return grid(list(lines[0]), [list(line.values()) for line in lines])
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "multilingual": by_language,
+    "multilingual material": lambda: kept("multilingual_material"),
+    "multilingual tried": lambda: kept("multilingual_tried"),
+}

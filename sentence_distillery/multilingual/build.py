@@ -163,7 +163,7 @@ def without_untrained(tokens: Sequence[str], table: Floats) -> tuple[Tokenizer, 
         >>> tokenizer.encode("seaside").tokens, len(table)
         (['sea', '##side'], 3)
     """
-    trained = table.any(axis=1)
+    trained = np.asarray(table.any(axis=1))
     kept = [
         place
         for place, token in enumerate(tokens)
