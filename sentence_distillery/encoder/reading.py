@@ -86,8 +86,14 @@ from sentence_distillery.io.ragged import Floats
 
 RELEASED = "released"  # the name of a model that comes with the library
 RELEASED_SEARCH = "released-search"  # the same one, with its lexical channel
+RELEASED_MULTILINGUAL = "released-multilingual"  # one that `make multilingual` builds in a clone
 RELEASED_DIRECTORY = Path(__file__).parents[1] / RELEASED
-_RELEASES = {RELEASED: RELEASED_DIRECTORY, RELEASED_SEARCH: RELEASED_DIRECTORY}
+MULTILINGUAL_DIRECTORY = Path(__file__).parents[2] / "models" / "multilingual"
+_RELEASES = {
+    RELEASED: RELEASED_DIRECTORY,
+    RELEASED_SEARCH: RELEASED_DIRECTORY,
+    RELEASED_MULTILINGUAL: MULTILINGUAL_DIRECTORY,
+}
 
 MAPPED = 64 * 2**20  # bytes from which a file of weights is mapped
 LARGEST_CARD = 16 * 2**20  # bytes of README.md
@@ -154,8 +160,8 @@ def model_directory(name: str | Path, revision: str | None = None, token: str | 
     """Find the directory of a model, and download one of a hub.
 
     Args:
-        name: "released" or "released-search" for a model that comes with the library, or a directory, or the id of a
-            model on a hub.
+        name: "released" or "released-search" for a model that comes with the library, "released-multilingual" for the
+            one that `make multilingual` builds, or a directory, or the id of a model on a hub.
         revision: A commit, branch or tag of a hub id; None is the main branch.
         token: A token of the hub; None for the one that is saved.
 
@@ -173,6 +179,11 @@ def model_directory(name: str | Path, revision: str | None = None, token: str | 
         sentence_distillery.io.artifacts.InputError: './my-model' ...
     """
     directory = _RELEASES.get(str(name), Path(name))
+    if str(name) == RELEASED_MULTILINGUAL and not directory.exists():
+        raise InputError(
+            f"'{name}' is not in the package, since it is too large, and not at {directory} either. Run "
+            "`make multilingual` in a clone, or give the path of a directory that it wrote."
+        )
     if not directory.exists() and is_hub_id(str(name)):
         return download(str(name), revision, token)
     if revision is not None:

@@ -1,7 +1,7 @@
 """The Universal Sentence Encoder, multilingual v3, as a package of pip carries it (extra `use`).
 
     component_focus:
-      functions: {USE multilingual v3: "reproductions.encoders.use:embed"}
+      functions: {USE multilingual v3: "sentence_distillery.teachers.use:embed"}
 
 Paper 3 has the English encoder of 2018 (a deep averaging network or a transformer, 512 dimensions). This one is from
 2019, a deep averaging network and a CNN over the texts of 16 languages, quantised, in NumPy alone. So its figures stand

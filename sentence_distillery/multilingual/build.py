@@ -1,0 +1,224 @@
+"""Build the multilingual encoder, step by step; a step whose result is there is not repeated.
+
+download      catalogues, descriptions, dictionaries, word lists       debian/ descriptions/ pypi/ npm/
+pairs         texts and their translations                             pairs.parquet
+vocabulary    the tokens                                               vocabulary.txt
+labels        the teacher's vectors, by shards of 2,000 texts          labels/
+training      the token vectors, saved after each epoch                training.safetensors
+settling      the same once more, with targets by the student          settling.safetensors
+model         the table in int8, with its card                         models/multilingual
+"""
+
+import gzip
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tokenizers import Tokenizer
+
+import sentence_distillery
+from sentence_distillery.encoder.compression import compress
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN, static_tokenizer
+from sentence_distillery.encoder.writing import save_model
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.multilingual import sources, training, vocabulary
+from sentence_distillery.multilingual.card import card
+from sentence_distillery.multilingual.corpus import Sizes, Targets, assemble, bare_text, of_language, pair_table
+from sentence_distillery.multilingual.evaluation import barred_texts
+from sentence_distillery.multilingual.labels import Embed, label
+from sentence_distillery.multilingual.languages import LANGUAGES
+from sentence_distillery.multilingual.parallel import english_examples
+from sentence_distillery.multilingual.training import Options
+from sentence_distillery.teachers.use import embed
+
+log = logging.getLogger(__name__)
+
+SEED: Final = 7
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is built, and where.
+
+    Attributes:
+        place: The working directory; some 3 GB.
+        output: The directory of the encoder.
+        tokens: In the vocabulary.
+        dimension: Of the vectors, at most the English encoder's.
+        sizes: How many texts.
+        training: How to train.
+        settling: How to train the second time, with the student's vectors of translations as targets.
+        sets: The directory of the test sets, whose texts are left out; None leaves none out.
+    """
+
+    place: Path
+    output: Path
+    tokens: int = 210_000
+    dimension: int = 160
+    sizes: Sizes = field(default_factory=Sizes)
+    training: Options = field(default_factory=Options)
+    settling: Options = field(default_factory=lambda: Options(epochs=2, learning_rate=0.002))
+    sets: Path | None = None
+
+
+def build(plan: Plan) -> StaticEncoder:
+    """Build the encoder; steps that are done are not repeated.
+
+    Args:
+        plan: What and where.
+
+    Returns:
+        The encoder, as it is written to `plan.output`.
+
+    Raises:
+        InputError: If a download fails, the teacher is not installed, or a file of a step is of another plan.
+    """
+    sources.download(plan.place)
+    table = pairs(plan.place)
+    return build_from(plan, table, general_words(plan.place), examples(plan.place), embed)
+
+
+def pairs(place: Path) -> pa.Table:
+    """Read the table of pairs, or make it from the downloads."""
+    file = place / "pairs.parquet"
+    if not file.exists():
+        log.info("Reading translations: some five minutes")
+        partial = file.with_suffix(".partial")
+        pq.write_table(pair_table(sources.read_pairs(place)), partial)
+        partial.rename(file)
+    return pq.read_table(file)
+
+
+def general_words(place: Path) -> dict[str, dict[str, float]]:
+    """Read the frequencies of words of each language in general text."""
+    return {language.code: vocabulary.general_words(place / "pypi", language.code) for language in LANGUAGES}
+
+
+def examples(place: Path) -> list[str]:
+    """Read the English sentences of the dictionaries."""
+    file = place / "debian/dict-freedict-eng-hin/usr/share/dictd/freedict-eng-hin.dict.dz"
+    return list(dict.fromkeys(english_examples(gzip.decompress(file.read_bytes()).decode().splitlines())))
+
+
+def build_from(
+    plan: Plan,
+    table: pa.Table,
+    words: Mapping[str, Mapping[str, float]],
+    sentences: Sequence[str],
+    teacher: Embed,
+) -> StaticEncoder:
+    """Build the encoder from texts.
+
+    Args:
+        plan: What and where.
+        table: Pairs: text, english, language, source.
+        words: The frequency of the words of each language.
+        sentences: English sentences.
+        teacher: From texts to vectors that texts of one meaning share in all its languages.
+
+    Returns:
+        The encoder.
+    """
+    english = sentence_distillery.load()
+    tokens = _vocabulary(plan, table, words, _tokens(english))
+    targets = _targets(plan, english, teacher, sentences)
+    own = [token for token in _tokens(english) if not token.startswith(CONTINUATION)]
+    own = own[: plan.sizes.english]
+    barred = frozenset(map(bare_text, barred_texts(plan.sets))) if plan.sets else frozenset[str]()
+    listed = {code: list(each) for code, each in words.items()}
+    corpus = assemble(table, listed, own, sentences, targets, plan.sizes, barred, log.info)
+    tokenizer = static_tokenizer(tokens)
+    ids, made = training.tokens_of(tokenizer, corpus.texts), np.concatenate(corpus.targets)
+    start = training.start_table(_known(english, tokens, plan.dimension), ids, made)
+    trained = training.train(start, ids, made, plan.training, plan.place / "training.safetensors")
+    made = corpus.settled(StaticEncoder(tokenizer, trained).encode)
+    trained = training.train(trained.copy(), ids, made, plan.settling, plan.place / "settling.safetensors")
+    encoder = compress(StaticEncoder(*without_untrained(tokens, trained)), precision="int8")
+    plan.output.parent.mkdir(parents=True, exist_ok=True)
+    save_model(encoder, plan.output, card(plan.dimension, len(encoder.stored), len(corpus.texts), sources.LICENCES))
+    return encoder
+
+
+def without_untrained(tokens: Sequence[str], table: Floats) -> tuple[Tokenizer, Floats]:
+    """Leave out the words and pieces that no text had: zero rows. Others take their place.
+
+    Single characters stay, since a word with an unknown character would be unknown as a whole.
+
+    Args:
+        tokens: The unknown token first.
+        table: (tokens, dimension).
+
+    Returns:
+        The tokenizer of the tokens that are left, and their rows.
+
+    Example:
+        >>> tokenizer, table = without_untrained(["[UNK]", "sea", "seaside", "##side"], np.array([[0], [1], [0], [1]]))
+        >>> tokenizer.encode("seaside").tokens, len(table)
+        (['sea', '##side'], 3)
+    """
+    trained = np.asarray(table.any(axis=1))
+    kept = [
+        place
+        for place, token in enumerate(tokens)
+        if trained[place] or token == UNKNOWN or len(token.removeprefix(CONTINUATION)) == 1
+    ]
+    return static_tokenizer([tokens[place] for place in kept]), table[kept]
+
+
+def _tokens(encoder: StaticEncoder) -> list[str]:
+    """Return the tokens of an encoder by id, without the unknown one."""
+    numbers = encoder.tokenizer.get_vocab()
+    return sorted(numbers, key=lambda token: numbers[token])[1:]
+
+
+def _vocabulary(
+    plan: Plan, table: pa.Table, words: Mapping[str, Mapping[str, float]], english: Sequence[str]
+) -> list[str]:
+    """Read the vocabulary, or choose it."""
+    file = plan.place / "vocabulary.txt"
+    if not file.exists():
+        scores = {}
+        for language in LANGUAGES:
+            texts = of_language(table, language.code)["text"].to_pylist()
+            random = np.random.default_rng(SEED)
+            drawn = random.permutation(len(texts))[: plan.sizes.pairs]
+            scores[language.code] = vocabulary.word_scores(
+                words.get(language.code, {}), [texts[place] for place in sorted(drawn)]
+            )
+            log.info("%s: %s words", language.name, f"{len(scores[language.code]):,}")
+        chosen = vocabulary.choose(english, scores, plan.tokens)
+        file.with_suffix(".partial").write_text("\n".join(chosen) + "\n")
+        file.with_suffix(".partial").rename(file)
+    tokens = file.read_text().split("\n")[:-1]
+    if len(tokens) > plan.tokens:
+        raise InputError(f"{file} has {len(tokens):,} tokens, not {plan.tokens:,}; delete it to choose again.")
+    return tokens
+
+
+def _targets(plan: Plan, english: StaticEncoder, teacher: Embed, sentences: Sequence[str]) -> Targets:
+    """Fit the map from the teacher's space on English sentences."""
+    labels = plan.place / "labels"
+
+    def vectors(texts: list[str]) -> Floats:
+        return unit_rows(english.encode(texts)[:, : plan.dimension])
+
+    fitted = list(sentences)
+    taught = label(fitted, labels / "en-examples", teacher).astype(np.float32)
+    return Targets(vectors, teacher, labels, training.mapping(taught, vectors(fitted)))
+
+
+def _known(english: StaticEncoder, tokens: Sequence[str], dimension: int) -> Floats:
+    """Return the English encoder's vectors of its tokens, and zeros for the others."""
+    numbers, vectors = english.tokenizer.get_vocab(), english.table
+    known = np.zeros((len(tokens), dimension), dtype=np.float32)
+    for place, token in enumerate(tokens):
+        if place and token in numbers:
+            known[place] = vectors[numbers[token], :dimension]
+    return known

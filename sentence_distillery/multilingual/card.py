@@ -1,0 +1,62 @@
+"""The model card of the multilingual encoder: the content of its README.md."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from sentence_distillery.multilingual.languages import ENGLISH, LANGUAGES
+
+_HEAD: Final = """---
+library_name: sentence-transformers
+tags: [sentence-transformers, model2vec, sentence-similarity, static-embeddings]
+language: [{codes}]
+license: other
+---
+
+# The multilingual student of sentence-distillery
+
+Sentence embeddings of {dimension} dimensions in {count} languages, without a neural network: a vector for each of
+{tokens:,} tokens, their mean, unit length. Made by `make multilingual` from {texts:,} texts.
+
+```python
+from sentence_distillery import load
+
+model = load("released-multilingual")
+german, english = model.encode(["Der Sturm schloss den Hafen.", "The storm closed the port."])
+print(german @ english)
+```
+
+Languages: {names}. The how-to "Other languages" has the figures by language.
+
+## What it was trained on
+
+The English encoder of the same library gives the target of a text whose English translation is known. The Universal
+Sentence Encoder, multilingual v3 (Apache-2.0), gives the target of a text in one of its languages; it does not know
+Swedish, Hindi and Vietnamese. The texts come from packages with licences of their own:
+
+| package | licence as stated |
+| --- | --- |
+"""
+
+
+def card(dimension: int, tokens: int, texts: int, licences: Mapping[str, str]) -> str:
+    """Write the model card.
+
+    Args:
+        dimension: Of the vectors.
+        tokens: In the vocabulary.
+        texts: That were trained on.
+        licences: The licence of each package.
+
+    Returns:
+        Markdown.
+    """
+    languages = sorted([(ENGLISH, "English"), *((language.code, language.name) for language in LANGUAGES)])
+    head = _HEAD.format(
+        codes=", ".join(code for code, _ in languages),
+        names=", ".join(sorted(name for _, name in languages)),
+        count=len(languages),
+        dimension=dimension,
+        tokens=tokens,
+        texts=texts,
+    )
+    return head + "".join(f"| {package} | {licence} |\n" for package, licence in sorted(licences.items()))

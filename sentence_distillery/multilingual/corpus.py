@@ -1,0 +1,228 @@
+"""Choose the texts to learn from, and make their targets.
+
+    a text and its translation, of each language        english(translation), and teacher(text) if it is labelled
+    English texts and examples of usage                 english(text), and the teacher's vector of it or its translation
+    words of the taught languages                       teacher(word)
+    words of the English encoder                        english(word), and teacher(word)
+
+Texts of the test sets are left out, in either language.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.multilingual.labels import Embed, label
+from sentence_distillery.multilingual.languages import LANGUAGES, Language
+from sentence_distillery.multilingual.parallel import FEWEST_BLANKS, Pair
+from sentence_distillery.multilingual.training import joined
+
+WITHOUT_BLANKS: Final = ("ja", "th", "zh")
+FEWEST_CHARACTERS: Final = 10  # of a sentence in these
+LONGEST_LABELLED: Final = 160  # characters
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many texts are taken, of each language.
+
+    Attributes:
+        pairs: Pairs.
+        sentences: Of them, sentences that the teacher labels; of a language that it does not know, their translations.
+        words: Words of general text.
+        examples: German sentences of a dictionary, with their translations.
+        english: Whole words of the English encoder, the first ones.
+    """
+
+    pairs: int = 60_000
+    sentences: int = 8_000
+    words: int = 10_000
+    examples: int = 30_000
+    english: int = 60_000
+
+
+@dataclass
+class Corpus:
+    """Texts to learn from.
+
+    Attributes:
+        texts: In any of the languages.
+        targets: Their targets in the English encoder's space: arrays (texts, dimension) float16.
+        translations: The English translation of each text whose target comes from that alone, else "".
+    """
+
+    texts: list[str] = field(default_factory=list)
+    targets: list[NDArray[np.float16]] = field(default_factory=list)
+    translations: list[str] = field(default_factory=list)
+
+    def add(
+        self,
+        texts: Sequence[str],
+        targets: NDArray[np.float16],
+        barred: frozenset[str],
+        translations: Sequence[str] = (),
+    ) -> None:
+        """Add texts but those whose bare form is barred, and those without a target."""
+        kept = np.array([bare_text(text) not in barred for text in texts], dtype=bool) & targets.any(axis=1)
+        self.texts.extend(text for text, keep in zip(texts, kept, strict=True) if keep)
+        self.targets.append(targets[kept])
+        given = translations or [""] * len(texts)
+        self.translations.extend(text for text, keep in zip(given, kept, strict=True) if keep)
+
+    def settled(self, encode: Embed) -> NDArray[np.float16]:
+        """Return all targets, those from translations alone made by another encoder of English, such as the student."""
+        targets = np.concatenate(self.targets)
+        rows = np.array([place for place, text in enumerate(self.translations) if text], dtype=np.int64)
+        if len(rows):
+            made = unit_rows(encode([self.translations[row] for row in rows])[:, : targets.shape[1]])
+            targets[rows[made.any(axis=1)]] = made[made.any(axis=1)]
+        return targets
+
+
+def bare_text(text: str) -> str:
+    """Return a text in lower case without blanks and marks at its ends.
+
+    Example:
+        >>> bare_text("How are you? ")
+        'how are you'
+    """
+    return text.lower().strip(" .!?¿¡。？！।…\"'")
+
+
+def pair_table(pairs: Iterable[Pair]) -> pa.Table:
+    """Put pairs into a table of text, english, language and source; of those that differ in capitals the first.
+
+    Example:
+        >>> pair_table([Pair("Haus", "house", "de", "a"), Pair("HAUS", "House", "de", "b")]).num_rows
+        1
+    """
+    different: dict[tuple[str, str, str], Pair] = {}
+    for pair in pairs:
+        different.setdefault((pair.text.lower(), pair.english.lower(), pair.language), pair)
+    return pa.table(
+        {name: pa.array([getattr(pair, name) for pair in different.values()], pa.string()) for name in Pair._fields}
+    )
+
+
+def of_language(table: pa.Table, code: str) -> pa.Table:
+    """Select the pairs of a language, in their order."""
+    return table.filter(pc.equal(table["language"], code))
+
+
+def in_order(table: pa.Table, language: Language, sizes: Sizes, seed: int) -> tuple[pa.Table, int]:
+    """Draw the pairs of a language: first its sentences to be labelled, then any.
+
+    Args:
+        table: All pairs of the language.
+        language: The language.
+        sizes: How many.
+        seed: Of the draw.
+
+    Returns:
+        The pairs, and how many of them are sentences to be labelled.
+    """
+    texts = table["text"].to_pylist()
+    emoji = np.array(pc.equal(table["source"], "emoji").to_pylist(), dtype=bool)
+    fit = np.array([_is_sentence(text, language.code) for text in texts], dtype=bool) & ~emoji
+    random = np.random.default_rng(seed)
+    first = random.permutation(np.flatnonzero(fit))[: sizes.sentences]
+    others = random.permutation(np.setdiff1d(np.arange(len(texts)), first))[: max(sizes.pairs - len(first), 0)]
+    return table.take(np.concatenate([first, others])), len(first)
+
+
+def _is_sentence(text: str, code: str) -> bool:
+    long_enough = text.count(" ") >= FEWEST_BLANKS or (code in WITHOUT_BLANKS and len(text) >= FEWEST_CHARACTERS)
+    return long_enough and len(text) <= LONGEST_LABELLED
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Makes targets: the English encoder's vectors, the teacher's, and the map between them.
+
+    Attributes:
+        english: From texts to (texts, dimension) vectors of unit length, by the English encoder.
+        embed: From texts to the teacher's vectors.
+        labels: The directory of the teacher's vectors.
+        mapping: (teacher's dimension, dimension).
+    """
+
+    english: Embed
+    embed: Embed
+    labels: Path
+    mapping: Floats
+
+    def taught(self, texts: Sequence[str], name: str) -> Floats:
+        """Return the teacher's vectors of texts in the English encoder's space; `name` is that of their shards."""
+        if not texts:
+            return np.zeros((0, self.mapping.shape[1]), dtype=np.float32)
+        return label(texts, self.labels / name, self.embed).astype(np.float32) @ self.mapping
+
+
+def assemble(
+    table: pa.Table,
+    words: Mapping[str, Sequence[str]],
+    english_words: Sequence[str],
+    examples: Sequence[str],
+    targets: Targets,
+    sizes: Sizes,
+    barred: frozenset[str],
+    log: Callable[[str], None],
+) -> Corpus:
+    """Make the texts and targets of all languages.
+
+    Args:
+        table: The pairs of all languages.
+        words: Frequent words of each language that the teacher knows.
+        english_words: The English encoder's whole words.
+        examples: English sentences.
+        targets: Makes the targets, and keeps the teacher's vectors.
+        sizes: How many texts.
+        barred: Bare texts of the test sets.
+        log: Takes a line for each language.
+
+    Returns:
+        The texts with their targets.
+    """
+    corpus = Corpus()
+    for language in LANGUAGES:
+        pairs, count = in_order(of_language(table, language.code), language, sizes, seed=7)
+        labelled = pairs["text" if language.taught else "english"].to_pylist()[:count]
+        _add_pairs(corpus, pairs, targets.taught(labelled, language.code), targets, barred)
+        listed = list(words.get(language.code, ()))[: sizes.words]
+        if listed:
+            corpus.add(listed, joined(targets.taught(listed, f"{language.code}-words")), barred)
+        log(f"{language.name}: {len(pairs):,} pairs, {count:,} of them labelled, {len(listed):,} words")
+    german = german_examples(of_language(table, "de"), sizes, seed=7)
+    _add_pairs(corpus, german, targets.taught(german["english"].to_pylist(), "de-examples"), targets, barred)
+    for name, texts in (("en-examples", examples), ("en-words", english_words)):
+        corpus.add(texts, joined(targets.english(list(texts)), targets.taught(texts, name)), barred)
+    return corpus
+
+
+def german_examples(table: pa.Table, sizes: Sizes, seed: int) -> pa.Table:
+    """Draw the German pairs of a dictionary that are sentences."""
+    sources, english = table["source"].to_pylist(), table["english"].to_pylist()
+    fit = [
+        place
+        for place, text in enumerate(english)
+        if sources[place] == "dictionaries" and text[0].isupper() and _is_sentence(text, "de")
+    ]
+    return table.take(np.random.default_rng(seed).permutation(np.array(fit, dtype=np.int64))[: sizes.examples])
+
+
+def _add_pairs(corpus: Corpus, pairs: pa.Table, taught: Floats, targets: Targets, barred: frozenset[str]) -> None:
+    """Add pairs, of which the first are labelled, and their English sides."""
+    texts, english = pairs["text"].to_pylist(), pairs["english"].to_pylist()
+    made = targets.english(english)
+    made[: len(taught)] = joined(made[: len(taught)], taught)
+    fit = np.array([bare_text(text) not in barred for text in english], dtype=bool)
+    shown = len(taught)
+    corpus.add(texts, joined(made * fit[:, None]), barred, [""] * shown + english[shown:])
+    corpus.add(english[:shown], joined(made[:shown]), barred)

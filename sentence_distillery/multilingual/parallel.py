@@ -1,0 +1,300 @@
+"""Read parallel text: an English text and its translation, from catalogues, package descriptions and dictionaries.
+
+    catalogue (gettext .mo)     msgid, msgstr
+    localisation (JSON)         the same key in en.json and de.json
+    descriptions (DDTP)         the same paragraph of the same description of a package
+    dictionaries (FreeDict)     headword, translations
+    names of emoji (CLDR)       names and keywords of the same character
+
+A translation need not be a sentence: a word and its translation say most about the word.
+"""
+
+import html
+import json
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sentence_distillery.multilingual.languages import BY_LOCALE
+
+LONGEST: Final = 400  # characters of a text
+FEWEST_BLANKS: Final = 3  # of a sentence, in languages with blanks between words
+WORDS_OF_A_SENSE: Final = 3  # translations of a headword that are kept, the first ones
+_MARKS: Final = re.compile(
+    r"<[^<>]*>"  # markup
+    r"|[(（]\s*[&_~][A-Za-z0-9]\s*[)）]"  # the key of a menu entry, in languages without Latin letters
+    r"|%(?:\d+\$)?[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[diouxXeEfFgGcs](?![a-z])"  # blanks to fill
+    r"|%\(\w+\)[sd]|%\d+|%[A-Za-z]\b"
+    r"|\$\{?\w+\}?|\{[^{}]*\}|\[\[|\]\]|'''?|https?://\S+"
+)
+_KEY: Final = re.compile(r"[&~](?=\w)|(?<![^\W_])_(?=[^\W_])|(?<=[^\W_])_(?=[^\W_])")
+_BLANKS: Final = re.compile(r"\s+")
+_PRONUNCIATION: Final = re.compile(r"\s*//?[^/]*//?|\s*<[^>]*>|\s*\[[^\]]*\]|\s*\{[^}]*\}")
+_NUMBER: Final = re.compile(r"^\d+\.\s*")
+_SKIN: Final = re.compile("[\U0001f3fb-\U0001f3ff]")  # tones: five more names that say the same
+_MAGIC: Final = 0x950412DE
+
+
+class Pair(NamedTuple):
+    """A text, its English translation, the language's ISO 639-1 code, and the source's name."""
+
+    text: str
+    english: str
+    language: str
+    source: str
+
+
+def plain(text: str) -> str:
+    """Remove what a translated message has besides its words: markup, keys of menus, blanks to fill.
+
+    Args:
+        text: A message of a program.
+
+    Returns:
+        Its words, with single blanks.
+
+    Example:
+        >>> plain("<b>&Save</b> %d files to {folder}"), plain("保存(&S)")
+        ('Save files to', '保存')
+    """
+    return _BLANKS.sub(" ", _KEY.sub("", _MARKS.sub(" ", html.unescape(text)))).strip(" \t:.…")
+
+
+def pairs_of(translated: Iterable[tuple[str, str]], language: str, source: str) -> Iterator[Pair]:
+    """Clean translations, and leave out what says nothing.
+
+    Args:
+        translated: English messages and their translations.
+        language: ISO 639-1 code of the translations.
+        source: The name of the source.
+
+    Yields:
+        Pairs whose sides have letters, differ, and are neither too long nor of very different lengths.
+
+    Example:
+        >>> [pair.text for pair in pairs_of([("Open", "Öffnen"), ("OK", "OK"), ("%s", "%s")], "de", "x")]
+        ['Öffnen']
+    """
+    for english, text in translated:
+        english, text = plain(english), plain(text)
+        if _tells(english, text):
+            yield Pair(text, english, language, source)
+
+
+def _tells(english: str, text: str) -> bool:
+    if english == text or not (2 <= len(english) <= LONGEST and 1 <= len(text) <= LONGEST):
+        return False
+    if len(text) > 4 * len(english) + 12 or len(english) > 6 * len(text) + 24:
+        return False
+    return any(map(str.isalpha, english)) and any(map(str.isalpha, text))
+
+
+def catalogue(content: bytes) -> Iterator[tuple[str, str]]:
+    """Read the messages of a compiled gettext catalogue.
+
+    Args:
+        content: Of a .mo file, in either byte order, in UTF-8.
+
+    Yields:
+        Each message and its translation, without context; of a plural the singular and the plural.
+
+    Raises:
+        ValueError: If it is not such a file.
+
+    Example:
+        >>> list(catalogue(b""))
+        Traceback (most recent call last):
+        ValueError: not a compiled gettext catalogue
+    """
+    if len(content) < 20:
+        raise ValueError("not a compiled gettext catalogue")
+    order = "<" if struct.unpack_from("<I", content)[0] == _MAGIC else ">"
+    magic, _, count, source, target = struct.unpack_from(f"{order}5I", content)
+    if magic != _MAGIC:
+        raise ValueError("not a compiled gettext catalogue")
+    for place in range(count):
+        length, start = struct.unpack_from(f"{order}2I", content, source + 8 * place)
+        message = content[start : start + length].decode("utf-8", "replace").rpartition("\4")[2]
+        length, start = struct.unpack_from(f"{order}2I", content, target + 8 * place)
+        translation = content[start : start + length].decode("utf-8", "replace")
+        if message:  # the empty one is the header
+            yield message.partition("\0")[0], translation.partition("\0")[0]
+
+
+def catalogues(root: Path) -> Iterator[Pair]:
+    """Read all .mo files below a directory whose path or name says a known locale."""
+    for file in sorted(root.rglob("*.mo")):
+        language = _language(file)
+        if language:
+            try:
+                yield from pairs_of(catalogue(file.read_bytes()), language, "catalogues")
+            except (ValueError, struct.error):
+                continue  # some games give other files this suffix
+
+
+def _language(file: Path) -> str | None:
+    """Tell the language of a catalogue from locale/de/LC_MESSAGES/x.mo, or from x-de_DE.mo."""
+    named = file.parts[-3] if file.parent.name == "LC_MESSAGES" else file.stem.rpartition("-")[2]
+    return BY_LOCALE.get(named)
+
+
+def messages(root: Path) -> Iterator[Pair]:
+    """Read all folders with an en.json and its translations, de.json, fr.json: text by key, nested or not."""
+    for english in sorted(root.rglob("en.json")):
+        keys = dict(_flat(json.loads(english.read_text())))
+        for file in sorted(english.parent.glob("*.json")):
+            language = BY_LOCALE.get(file.stem)
+            if language:
+                translated = ((keys[key], text) for key, text in _flat(json.loads(file.read_text())) if key in keys)
+                yield from pairs_of(translated, language, "messages")
+
+
+def _flat(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(tree, str):
+        yield key, tree
+    elif isinstance(tree, dict) and not key.startswith("/@metadata"):
+        for name, branch in tree.items():
+            yield from _flat(branch, f"{key}/{name}")
+
+
+def descriptions(english: Iterable[str], translated: Iterable[str], language: str) -> Iterator[Pair]:
+    """Read the descriptions of packages in English and in another language.
+
+    Args:
+        english: The lines of the archive's file Translation-en.
+        translated: The lines of the same file in the language.
+        language: Its ISO 639-1 code.
+
+    Yields:
+        The first lines, and the paragraphs if there are equally many.
+
+    Example:
+        >>> lines = ["Package: a", "Description-md5: 7", "Description-en: a game", " It is fun.", ""]
+        >>> german = ["Package: a", "Description-md5: 7", "Description-de: ein Spiel", " Es macht Spass.", ""]
+        >>> [(pair.text, pair.english) for pair in descriptions(lines, german, "de")]
+        [('ein Spiel', 'a game'), ('Es macht Spass', 'It is fun')]
+    """
+    originals = dict(_described(english))
+    for digest, parts in _described(translated):
+        original = originals.get(digest, [])
+        both = (
+            zip(original, parts, strict=True)
+            if len(original) == len(parts)
+            else zip(original[:1], parts[:1], strict=False)
+        )
+        yield from pairs_of(both, language, "descriptions")
+
+
+def _described(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the checksum of each description, and its paragraphs."""
+    digest, parts = "", list[str]()
+    for line in lines:
+        if line.startswith("Description-md5:"):
+            digest, parts = line.split()[1], []
+        elif line.startswith("Description-"):
+            parts.append(line.partition(":")[2].strip())
+        elif line.rstrip() == " .":
+            parts.append("")
+        elif line.startswith(" ") and parts:
+            parts[-1] = f"{parts[-1]} {line.strip()}" if len(parts) > 1 else parts[-1]
+            if len(parts) == 1:
+                parts.append(line.strip())
+        elif not line.strip() and digest:
+            yield digest, parts
+            digest = ""
+
+
+def dictionary(entries: Iterable[str], language: str, into_english: bool) -> Iterator[Pair]:
+    """Read a FreeDict dictionary: a headword with its pronunciation, then a line for each sense.
+
+    Args:
+        entries: The lines of its text.
+        language: ISO 639-1 code of the language that is not English.
+        into_english: Whether the headwords are in that language.
+
+    Yields:
+        The headword with the first translations of each sense, one pair each.
+
+    Example:
+        >>> lines = ["Haus /haus/ <n>", "1. house, home", " see: {Heim}"]
+        >>> [(pair.text, pair.english) for pair in dictionary(lines, "de", into_english=True)]
+        [('Haus', 'house'), ('Haus', 'home')]
+    """
+    headword = ""
+    for line in entries:
+        if not line.strip() or line.startswith(" ") or line[0] == '"':
+            continue
+        if "/" in line and _PRONUNCIATION.sub("", line).strip():
+            headword = _PRONUNCIATION.sub("", line).strip()
+            continue
+        senses = re.split("[,;]", _PRONUNCIATION.sub("", _NUMBER.sub("", line)))[:WORDS_OF_A_SENSE]
+        translated = ((sense.strip(), headword) if into_english else (headword, sense.strip()) for sense in senses)
+        yield from pairs_of(translated, language, "dictionaries")
+
+
+def german_examples(lines: Iterable[str]) -> Iterator[Pair]:
+    """Read the dictionary Ding: German and English separated by ::, entries by |, equal words by ;.
+
+    Example:
+        >>> line = "Haus {n}; Heim | Er ist im Haus. :: house; home | He is in."
+        >>> [(pair.text, pair.english) for pair in german_examples([line])]
+        [('Haus', 'house'), ('Er ist im Haus', 'He is in')]
+    """
+    for line in lines:
+        german, _, english = line.partition(" :: ")
+        entries = zip(english.split(" | "), german.split(" | "), strict=False)
+        first = ((_first(english), _first(german)) for english, german in entries)
+        yield from pairs_of(first, "de", "dictionaries")
+
+
+def _first(entry: str) -> str:
+    return re.sub(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)", "", entry.partition(";")[0]).strip()
+
+
+def japanese_words(lines: Iterable[str]) -> Iterator[Pair]:
+    """Read the dictionary EDICT: characters, [kana], /(n) gloss/gloss/.
+
+    Example:
+        >>> [(pair.text, pair.english) for pair in japanese_words(["雨 [あめ] /(n) rain/rainy day/"])]
+        [('雨', 'rain'), ('あめ', 'rain'), ('雨', 'rainy day'), ('あめ', 'rainy day')]
+    """
+    for line in lines:
+        head, _, glosses = line.partition("/")
+        forms = head.replace("[", " ").replace("]", " ").split()
+        for gloss in glosses.split("/")[:2]:
+            meaning = re.sub(r"\([^)]*\)", "", gloss).strip()
+            yield from pairs_of(((meaning, form) for form in forms), "ja", "dictionaries")
+
+
+def emoji_names(english: Path, translated: Path, language: str) -> Iterator[Pair]:
+    """Read the names of emoji, and their keywords as one text, from two files of CLDR's annotations."""
+    names = _annotations(english)
+    for character, (name, keywords) in _annotations(translated).items():
+        if character in names and not _SKIN.search(character):
+            both = ((names[character][0], name), (names[character][1], keywords))
+            yield from pairs_of(both, language, "emoji")
+
+
+def _annotations(file: Path) -> dict[str, tuple[str, str]]:
+    tree = json.loads(file.read_text())
+    tree = tree.get("annotations") or tree["annotationsDerived"]
+    tree = tree.get("annotations") or tree["annotationsDerived"]
+    return {
+        character: (" ".join(entry.get("tts", [])), " ".join(entry.get("default", [])))
+        for character, entry in tree.items()
+    }
+
+
+def english_examples(entries: Iterable[str]) -> Iterator[str]:
+    """Read the English sentences that a FreeDict dictionary gives for its headwords.
+
+    Example:
+        >>> list(english_examples(["lord /lɔːd/ <V>", '      "They lord over us."', "1. x"]))
+        ['They lord over us.']
+    """
+    for line in entries:
+        text = line.strip()
+        if line.startswith(" ") and text.startswith('"') and text.endswith('"') and text.count(" ") >= FEWEST_BLANKS:
+            yield text.strip('"')

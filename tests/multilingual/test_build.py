@@ -1,0 +1,119 @@
+"""A small encoder of six languages, from pairs to a directory, with the real teacher."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sentence_distillery.teachers.use import embed
+
+import sentence_distillery
+from sentence_distillery.encoder import reading
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.multilingual.__main__ import write_figures
+from sentence_distillery.multilingual.build import Plan, build_from
+from sentence_distillery.multilingual.corpus import Corpus, Sizes, bare_text, pair_table
+from sentence_distillery.multilingual.evaluation import barred_texts, half, measure
+from sentence_distillery.multilingual.labels import label
+from sentence_distillery.multilingual.parallel import Pair
+from sentence_distillery.multilingual.training import Options
+
+WORDS = {
+    "storm": {"de": "Sturm", "fr": "tempête", "hi": "तूफ़ान", "ja": "嵐", "ru": "буря", "th": "พายุ"},
+    "house": {"de": "Haus", "fr": "maison", "hi": "घर", "ja": "家", "ru": "дом", "th": "บ้าน"},
+    "money": {"de": "Geld", "fr": "argent", "hi": "पैसा", "ja": "お金", "ru": "деньги", "th": "เงิน"},
+    "dog": {"de": "Hund", "fr": "chien", "hi": "कुत्ता", "ja": "犬", "ru": "собака", "th": "สุนัข"},
+}
+PAIRS = [Pair(text, english, code, "dictionaries") for english, texts in WORDS.items() for code, text in texts.items()]
+SENTENCES = ["The storm closed the old port.", "My dog sleeps in the house.", "He lost all of his money."]
+GENERAL = {code: dict.fromkeys((texts[code] for texts in WORDS.values()), 1.0) for code in WORDS["dog"]}
+SMALL = Sizes(pairs=50, sentences=10, words=10, examples=10, english=50)
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """A plan of eight dimensions in a directory of its own, built once."""
+    place = tmp_path_factory.mktemp("multilingual")
+    small = Plan(place, place / "model", 60_000, 8, SMALL, Options(40, 16, 0.02), Options(2, 16, 0.002))
+    build_from(small, pair_table(PAIRS), GENERAL, SENTENCES, embed)
+    return small
+
+
+def test_translations_are_near(plan: Plan) -> None:
+    encoder = sentence_distillery.load(plan.output)
+    for english, texts in WORDS.items():
+        for text in texts.values():
+            cosines = encoder.encode([text]) @ encoder.encode(list(WORDS)).T
+            assert list(WORDS)[int(cosines.argmax())] == english, text
+
+
+def test_every_text_of_a_known_script_has_a_vector(plan: Plan) -> None:
+    vectors = sentence_distillery.load(plan.output).encode(["嵐嵐", "घरघर", "буряда", "พายุบ้าน", "Sturmhund"])
+    assert vectors.any(axis=1).all()
+
+
+def test_english_words_stay(plan: Plan) -> None:
+    new, released = sentence_distillery.load(plan.output), sentence_distillery.load(truncate_dim=8)
+    texts = ["Shares fell in Tokyo.", "The bank lowered its rates."]
+    assert np.einsum("nd,nd->n", new.encode(texts), released.encode(texts)).min() > 0.9
+
+
+def test_the_native_core_reads_it(plan: Plan) -> None:
+    encoder = sentence_distillery.load(plan.output)
+    assert encoder.stored.dtype == np.int8
+    assert "Thai" in (plan.output / "README.md").read_text()
+
+
+def test_a_second_build_repeats_no_step(plan: Plan) -> None:
+    before = (plan.output / "model.safetensors").read_bytes()
+
+    def refuse(texts: list[str]) -> np.ndarray:
+        raise AssertionError(f"embedded again: {texts[:3]}")
+
+    build_from(plan, pair_table(PAIRS), GENERAL, SENTENCES, refuse)
+    assert (plan.output / "model.safetensors").read_bytes() == before
+
+
+def test_a_vocabulary_of_another_plan_is_refused(plan: Plan) -> None:
+    with pytest.raises(InputError, match=r"vocabulary\.txt has .* tokens, not 100; delete it"):
+        build_from(replace(plan, tokens=100), pair_table(PAIRS), GENERAL, SENTENCES, embed)
+
+
+def test_labels_of_other_texts_are_refused(tmp_path: Path) -> None:
+    label(["a", "b"], tmp_path, embed)
+    with pytest.raises(InputError, match="has 2 vectors for 3 texts"):
+        label(["a", "b", "c"], tmp_path, embed)
+
+
+def test_test_sets_are_left_out() -> None:
+    corpus = Corpus()
+    corpus.add(["Wie geht es?", "Danke."], np.ones((2, 3), np.float16), frozenset([bare_text("wie geht es")]))
+    assert corpus.texts == ["Danke."]
+
+
+def test_figures_by_language(tmp_path: Path) -> None:
+    for folder in ("stsb", "tatoeba"):
+        (tmp_path / folder).mkdir()
+    with (tmp_path / "stsb/stsb-de-dev.csv").open("w", newline="") as opened:
+        csv.writer(opened).writerows([["a", "a", 5], ["a", "b", 0], ["b", "b", 5], ["b", "a", 0]])
+    (tmp_path / "tatoeba/tatoeba.deu-eng.deu").write_text("a\nb\n")
+    (tmp_path / "tatoeba/tatoeba.deu-eng.eng").write_text("a\nb\n")
+
+    def letters(texts: list[str]) -> np.ndarray:
+        return np.array([[text == "a", text == "b"] for text in texts], np.float32)
+
+    scores = list(measure(letters, tmp_path, "dev", frozenset(["a"])))
+    assert [(score.language, round(score.similarity or 0), score.retrieval, score.known) for score in scores] == [
+        ("de", 100, 100.0, 50.0)
+    ]
+    write_figures(tmp_path / "figures.csv", scores, "dev")
+    assert (tmp_path / "figures.csv").read_text().splitlines()[1] == "dev,de,100.0,100.0,50.0,0.0"
+    assert sorted(set(barred_texts(tmp_path))) == ["a", "b"]
+    assert set(half(10, "dev")).isdisjoint(half(10, "test"))
+
+
+def test_what_is_not_built_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(reading._RELEASES, "released-multilingual", tmp_path / "none")
+    with pytest.raises(InputError, match="Run `make multilingual` in a clone"):
+        sentence_distillery.load("released-multilingual")

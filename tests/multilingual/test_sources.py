@@ -1,0 +1,77 @@
+"""Readers of translations, on small files of each format."""
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.multilingual import parallel, sources
+
+
+def _catalogue(messages: dict[str, str], order: str) -> bytes:
+    """Write a compiled catalogue as msgfmt does."""
+    header = 28
+    tables, strings = [b"", b""], b""
+    start = header + 16 * len(messages)
+    for place, side in enumerate((list(messages), list(messages.values()))):
+        for text in side:
+            encoded = text.encode()
+            tables[place] += struct.pack(f"{order}2I", len(encoded), start + len(strings))
+            strings += encoded + b"\0"
+    sizes = (0x950412DE, 0, len(messages), header, header + 8 * len(messages), 0, 0)
+    return struct.pack(f"{order}7I", *sizes) + tables[0] + tables[1] + strings
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_catalogues(tmp_path: Path, order: str) -> None:
+    content = _catalogue({"": "Language: de", "menu\4_Open": "Ö_ffnen", "a file\0files": "eine Datei\0Dateien"}, order)
+    for name in ("locale/de/LC_MESSAGES/game.mo", "languages/admin-fr_FR.mo", "locale/xx/LC_MESSAGES/game.mo"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "locale/de/LC_MESSAGES/other.mo").write_bytes(b"a sound")
+    found = [(pair.language, pair.text, pair.english) for pair in parallel.catalogues(tmp_path)]
+    assert found == [
+        (code, text, english)
+        for code in ("fr", "de")
+        for text, english in (("Öffnen", "Open"), ("eine Datei", "a file"))
+    ]
+
+
+def test_messages(tmp_path: Path) -> None:
+    (tmp_path / "en.json").write_text(json.dumps({"state": {"on": "Turned on"}, "x": "Only here"}))
+    (tmp_path / "ja.json").write_text(json.dumps({"state": {"on": "オン"}, "@metadata": {"authors": ["A"]}}))
+    assert list(parallel.messages(tmp_path)) == [parallel.Pair("オン", "Turned on", "ja", "messages")]
+
+
+def test_emoji(tmp_path: Path) -> None:
+    for name, cat, tone in (("en", "cat", "hand: dark skin tone"), ("de", "Katze", "Hand: dunkle Hautfarbe")):
+        names = {"🐈": {"default": [cat, "x"], "tts": [cat]}, "✋🏿": {"default": [tone], "tts": [tone]}}
+        (tmp_path / name).write_text(json.dumps({"annotations": {"annotations": names}}))
+    texts = [pair.text for pair in parallel.emoji_names(tmp_path / "en", tmp_path / "de", "de")]
+    assert texts == ["Katze", "Katze x"]
+
+
+def test_a_download_that_stops_is_repeated(tmp_path: Path) -> None:
+    calls = []
+
+    def fill(name: str, folder: Path) -> None:
+        calls.append(name)
+        (folder / "part").touch()
+        if len(calls) == 1:
+            raise InputError("the line broke")
+
+    with pytest.raises(InputError, match="the line broke"):
+        sources._once(tmp_path / "words", fill)
+    assert not (tmp_path / "words").exists()
+    for _ in range(2):
+        sources._once(tmp_path / "words", fill)
+    assert calls == ["words", "words"]
+
+
+def test_a_missing_client_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no-such-client is not installed; the texts are downloaded on Debian"):
+        sources._run(["no-such-client"], tmp_path)
+    with pytest.raises(InputError, match="`false` failed"):
+        sources._run(["false"], tmp_path)
