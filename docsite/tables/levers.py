@@ -66,6 +66,9 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "levers with-words-few-shot": partial(settings, "levers/with-words-few-shot", "8 of each label", digits=1),
     "levers equal-bytes": partial(settings, EQUAL, "16 MB", digits=1, protocols=("mean", "cosine", "search")),
     "levers equal-bytes-differences": partial(by_kind, f"{EQUAL}-differences", "16 MB, less the released encoder"),
+    "levers other-kinds": partial(by_kind, "levers/other-kinds", "encoder, less the released one"),
+    "levers lexical-mean": partial(by_kind, "levers/lexical-mean", "weight of the channel, less none"),
+    "levers lexical-recommended": partial(settings, "levers/lexical-recommended", "text", digits=1, compared=False),
     "levers released-dimensions": partial(by_kind, "levers/released-dimensions", "new release, less the former one"),
     "levers lexical-channel": partial(
         settings, "levers/lexical-channel", "channel", digits=1, protocols=("mean", "cosine", "search")
