@@ -93,7 +93,7 @@ def taught(texts: Sequence[str]) -> NDArray[np.float16]:
 
 
 def write(released: StaticEncoder, wider: StaticEncoder, tokens: int, texts: int, target: Path) -> None:
-    """Write the encoder with the card of the former one, which says what was added."""
+    """Write the encoder, and the card of the former one with the signs and their sources."""
     config = read_json(paths.RELEASED / CONFIG, Student)
     about = {"tokens": tokens, "sentences": texts, "of": LICENCES}
     known = ("kind", "dimension", "token_dimension", "vocabulary", "embedding_dtype", "step", "units", "normalize")
