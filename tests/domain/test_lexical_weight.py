@@ -79,9 +79,10 @@ def test_only_encoders_with_a_channel(released: StaticEncoder) -> None:
     assert not list(weight_measures(released, TEXTS[:10], vectors[:10]))
 
 
-def test_the_command(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
-    main(["evaluate", "--texts", "texts.txt", "--teacher", str(tiny)])
+def test_the_command(tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("\n".join(TEXTS), encoding="utf-8")
+    main(["evaluate", "--texts", str(texts), "--teacher", str(tiny)])
     name, metric, value, number = capsys.readouterr().out.splitlines()[-1].split("\t")
     assert (name, metric, number) == ("texts", "weight for neighbours lexical_weight", f"n = {len(TEXTS)}")
     assert float(value) in WEIGHTS
