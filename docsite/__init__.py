@@ -1,1 +1,1 @@
-"""Build the documentation: figures from kept runs, reference pages, the site, checks of the English."""
+"""Build the documentation: figures from saved runs, reference pages, the site, checks of the English."""

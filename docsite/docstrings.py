@@ -1,25 +1,49 @@
-"""An extension of griffe, which reads the docstrings for the site.
+"""An extension of griffe, by which mkdocstrings reads the docstrings for the site.
 
 A section `Example:` is code, as `Examples:` is. A section `Returns:` begins with the type of the signature, or griffe
-would take its text up to a colon for one. A section `Reference:`, which griffe does not know, has its addresses as
-links. A default that is a name, such as SEED or STUDENT.dimension, is shown by its value.
+would take its text up to a colon for one. A section `Reference:`, which griffe does not know, is a paragraph. A default
+that is a name, such as SEED or STUDENT.dimension, is shown by its value.
 """
 
 import re
-from functools import reduce
+from functools import cache, reduce
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import griffe
 
-from docsite.sections import files
+from docsite.saved import ROOT
 
+# The modules of the public interface, whose defaults are shown.
+PACKAGE = ROOT / "sentence_distillery"
+PUBLIC = [
+    "__init__.py",
+    "distillation/distill.py",
+    "distillation/sizing.py",
+    "domain/texts.py",
+    "encoder/compression.py",
+    "encoder/interface.py",
+    "encoder/precision.py",
+    "encoder/similarity.py",
+    "encoder/static_encoder.py",
+    "evaluation/evaluate.py",
+    "evaluation/sets/data.py",
+    "evaluation/tasks.py",
+    "evaluation/protocols/*.py",
+    "training/*.py",
+]
 EXAMPLE = re.compile(r"^(\s*)Example:$", re.M)
 RETURNS = re.compile(r"^(\s*Returns:\n\s*)", re.M)
 REFERENCE = re.compile(r"^Reference:\n((?: {4}.*\n?)+)", re.M)
-ADDRESS = re.compile(r"https://[^\s;,]+")
+
+
+@cache
+def public() -> frozenset[Path]:
+    """Return the files of the public interface."""
+    return frozenset(path for pattern in PUBLIC for path in PACKAGE.glob(pattern))
 
 
 class Examples(griffe.Extension):
@@ -29,9 +53,10 @@ class Examples(griffe.Extension):
         """Change the docstring of a module, class or function that was read."""
         if obj.docstring is None:
             return
-        if isinstance(obj, griffe.Function) and obj.filepath in files():
+        if isinstance(obj, griffe.Function) and obj.filepath in public():
             show_defaults(obj)
-        text = linked(EXAMPLE.sub(r"\1Examples:", obj.docstring.value))
+        text = REFERENCE.sub(lambda found: "**Reference:**\n\n" + dedent(found[1]), obj.docstring.value)
+        text = EXAMPLE.sub(r"\1Examples:", text)
         if isinstance(obj, griffe.Function) and obj.returns is not None:
             text = RETURNS.sub(lambda found: f"{found[1]}{obj.returns}: ", text, count=1)
         obj.docstring.value = text
@@ -46,12 +71,3 @@ def show_defaults(function: griffe.Function) -> None:
             value = signature(reduce(getattr, names, module)).parameters[parameter.name].default
             if value is None or isinstance(value, int | float | str):
                 parameter.default = repr(value)
-
-
-def linked(text: str) -> str:
-    """Write a section `Reference:` as a title and a paragraph.
-
-    >>> linked("Sum.\\n\\nReference:\\n    Lovelace 1843, Note G, https://example.org/g; others")
-    'Sum.\\n\\n**Reference:**\\n\\nLovelace 1843, Note G, <https://example.org/g>; others'
-    """
-    return REFERENCE.sub(lambda found: "**Reference:**\n\n" + ADDRESS.sub(r"<\g<0>>", dedent(found[1])), text)

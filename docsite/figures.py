@@ -1,4 +1,4 @@
-"""Write the tables and references of the documentation, from kept figures, parsers and docstrings: `make figures`.
+"""Write the tables and references of the documentation, from saved figures, parsers and docstrings: `make figures`.
 
 A page asks for a table by a mark, and everything between the two marks is written:
 
@@ -7,8 +7,7 @@ A page asks for a table by a mark, and everything between the two marks is writt
     <!-- end of figures -->
 
 A figure in a sentence stands between such marks, too: `<!-- figure: released speed -->580,000<!-- end -->`. Such a mark
-never begins a line, where Markdown would take it for a paragraph. `<!-- reference: NAME -->` asks for a page of
-docsite.reference, or for an object of the Python interface by its dotted path.
+never begins a line, where Markdown would take it for a paragraph.
 `--check` writes nothing, and fails if a page or the chart differs from what would be written.
 """
 
@@ -16,74 +15,57 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from docsite.chart import chart
-from docsite.kept import ROOT, record, size
-from docsite.python_reference import described
-from docsite.reference import PAGES
-from docsite.tables import browser, levers, own, paper1, paper2, paper3, paper3_best, peers, sizes, strategies, targets
+from docsite.saved import ROOT, record, size
+from docsite.tables import own, peers, properties, sizes
+from reproductions.docs.tables import levers, paper1, paper2, paper3, paper3_best, strategies, targets
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
 CHART = ROOT / "docs/images/quality.svg"
 TABLE = re.compile(
     r"(?<!`)(<!-- figures: (?P<name>[\w -]+) -->)(?:(?!<!-- figures:).)*?(<!-- end of figures -->)", re.S
 )
-REFERENCE = re.compile(r"(?<!`)(<!-- reference: (?P<name>[\w. ]+) -->).*?(<!-- end of reference -->)", re.S)
 FIGURE = re.compile(r"(?<!`)(<!-- figure: (?P<name>[\w -]+) -->).*?(<!-- end -->)")
 
 
-def pages() -> Iterator[Path]:
-    """Yield every page that may ask for figures."""
-    yield ROOT / "README.md"
-    yield from sorted((ROOT / "docs").rglob("*.md"))
+def pages() -> list[Path]:
+    """List every page of the documentation."""
+    names = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "models/released/README.md")
+    folders = (sorted((ROOT / folder).rglob("*.md")) for folder in ("docs", "reproductions"))
+    return [*(ROOT / name for name in names), *chain.from_iterable(folders)]
 
 
 def with_figures(text: str) -> str:
-    """Return a page with its tables and figures as they are now.
-
-    Raises:
-        InputError: If the page asks for an unknown table or figure, or the figures are not there.
-    """
-    text = TABLE.sub(lambda mark: "\n".join([mark[1], *_named(TABLES, mark["name"])(), mark[3]]), text)
-    text = REFERENCE.sub(lambda mark: f"{mark[1]}\n\n{_reference(mark['name']).strip()}\n\n{mark[3]}", text)
-    return FIGURE.sub(lambda mark: mark[1] + _named(FIGURES, mark["name"])() + mark[3], text)
+    """Return a page with its tables and figures as they are now; raises InputError if there is no such figure."""
+    text = TABLE.sub(lambda mark: "\n".join([mark[1], *_named(TABLES, mark["name"]), mark[3]]), text)
+    return FIGURE.sub(lambda mark: mark[1] + _named(FIGURES, mark["name"]) + mark[3], text)
 
 
-def _reference(name: str) -> str:
-    return described(name) if "." in name else _named(PAGES, name)()
-
-
-Writer = TypeVar("Writer")
-
-
-def _named(known: dict[str, Writer], name: str) -> Writer:
+def _named(known: dict[str, Callable[[], Any]], name: str) -> Any:
     if name not in known:
         raise InputError(f"A page asks for figures '{name}'; known ones are {', '.join(known)}.")
-    return known[name]
+    return known[name]()
 
 
+MODULES = (peers, own, sizes, properties, paper1, paper2, strategies, paper3, paper3_best, levers, targets)
 TABLES: dict[str, Callable[[], list[str]]] = {
-    **peers.TABLES,
-    **own.TABLES,
-    **sizes.TABLES,
-    **paper1.TABLES,
-    **paper2.TABLES,
-    **strategies.TABLES,
-    **paper3.TABLES,
-    **levers.TABLES,
-    **paper3_best.TABLES,
-    **browser.TABLES,
-    "targets": targets.targets,
+    name: writer for module in MODULES for name, writer in module.TABLES.items()
 }
 FIGURES: dict[str, Callable[[], str]] = {
     "released speed": lambda: sizes.rate(size("released")),
     "released megabytes": lambda: sizes.megabytes(size("released")),
     "teacher speed": lambda: sizes.rate(size("teacher")),
-    "scifact student": lambda: own.domain_figure("medical", "student", "scifact", "search", "ndcg_at_10"),
-    "scifact released": lambda: own.domain_figure("medical", "released", "scifact", "search", "ndcg_at_10"),
-    "scifact model2vec": lambda: own.domain_figure("medical", "model2vec", "scifact", "search", "ndcg_at_10"),
+    **{
+        f"scifact {system}": partial(own.domain_figure, "medical", system, "scifact", "search", "ndcg_at_10")
+        for system in ("student", "released", "model2vec")
+    },
+    "times transformers.js": own.in_the_browser,
+    "browser kilobytes": lambda: f"{record('browser_bench')['sizes']['own']['gzip'] / 1000:.0f}",
     "times model2vec": lambda: f"{record('kinds')['geometric_mean']:.0f}",
     "least times model2vec": lambda: f"{record('kinds')['smallest']:.0f}",
 }
@@ -105,7 +87,7 @@ def changed() -> Iterator[tuple[Path, str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write the figures and references of the documentation.")
+    parser = argparse.ArgumentParser(description="Write the figures of the documentation.")
     parser.add_argument("--check", action="store_true", help="write nothing, and fail if a page differs")
     options = parser.parse_args()
     try:
@@ -116,8 +98,8 @@ def main() -> None:
     if options.check and different:
         sys.exit(f"figures: {names} differ from what `make figures` writes; run it.")
     for path, text in different if not options.check else ():
-        with atomic_file(path) as partial:
-            partial.write_text(text, encoding="utf-8")
+        with atomic_file(path) as target:
+            target.write_text(text, encoding="utf-8")
     print(f"figures: {names or 'nothing'} {'written' if different else 'changed'}")
 
 

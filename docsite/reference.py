@@ -1,102 +1,48 @@
-"""The reference pages: command line, parameters, stages; the Python interface is in docsite.python_reference.
+"""The generated parts of the reference pages, which docsite.hooks puts into the site.
 
     command line   from the parser of sentence_distillery.cli
-    parameters     from the typed models of stages.params and the values of conf/base.yaml
+    parameters     from the typed models of stages.params and conf/base.yaml
     stages         from dvc.yaml
 
-A page in docs/reference has an introduction, and the marks between which docsite.figures writes the rest.
+`python -m docsite.reference parameters` prints a part, for those who read in a clone.
 """
 
 import argparse
-import re
-import textwrap
+import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import yaml
 
-from docsite.graph import graph, stages
-from docsite.kept import ROOT
+from docsite.graph import described, picture, stages
+from docsite.saved import ROOT
 from sentence_distillery import cli
-from stages.params import Params
+from stages.params import Params, completed, read_params
 
-PLUMBING = ("-h", "--help")
+WIDTH = 88  # of the help of a command
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true, false", "null": "null"}
 
 # Command -> the extras that only some of its options need.
 PARTLY = {"compress": "Needs the extra `distill` for `--megabytes`, and `onnx` for `--format onnx`."}
 
+WORDS = {"CrawlInput": "crawl input", "Site": "site", "OwnBenchmark": "own benchmark"}
 LIST_PARTS = {"crawl": ("CrawlInput",), "web": ("Site",), "benchmarks": ("OwnBenchmark",)}
-# Names that many sections share: their models leave the meaning to the section.
-SHARED = {
-    "seed": "seed of the random numbers",
-    "epochs": "passes over the training data",
-    "batch_size": "number of examples in a step",
-    "learning_rate": "learning rate of the optimiser",
-    "learning_rates": "learning rates to try",
-    "optimizer": "the optimiser, which updates the weights",
-    "weight_decay": "decay of the weights in each step",
-    "dimension": "dimension of the vectors",
-    "window": "number of context words on each side",
-    "negative": "number of negative samples for each context word",
-    "minimum_count": "minimum frequency of a word; rarer words get no vector",
-    "pooling": "pooling of the token vectors",
-    "poolings": "poolings of the token vectors",
-    "strategies": "strategies of training on pairs",
-    "inputs": "files of articles, for `source: files`",
-    "sites": "sites to crawl, for `source: web`",
-    "task": "type of task, which decides how encoders are scored",
-    "columns": "the file's column for each field of the task",
-}
+SHARED: dict[str, str] = yaml.safe_load((ROOT / "docsite/meanings.yaml").read_text(encoding="utf-8"))
 
 
 def command_line() -> str:
-    """Describe each command: its sentence, its arguments, and the extra that it needs."""
+    """Show the help of each command, and the extra that it needs."""
     parser = cli.parser()
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     parts = []
     for name, command in commands.choices.items():
         extra = cli.COMMANDS[name][2]
         needs = PARTLY.get(name, f"Needs the extra `{extra}`." if extra else "Needs no extra.")
-        parts += [
-            f"## {name}",
-            "",
-            f"{command.description} {needs}",
-            "",
-            *_usage(command),
-            "",
-            *_arguments(command),
-            "",
-        ]
+        command.formatter_class = partial(argparse.HelpFormatter, width=WIDTH)
+        parts += [f"## {name}", "", needs, "", "```output", command.format_help().rstrip(), "```", ""]
     return "\n".join(parts)
-
-
-def _usage(command: argparse.ArgumentParser) -> list[str]:
-    usage = " ".join(command.format_usage().removeprefix("usage: ").replace("[-h] ", "").split())
-    return ["```output", *textwrap.wrap(usage, 88, subsequent_indent="    ", break_on_hyphens=False), "```"]
-
-
-def _arguments(command: argparse.ArgumentParser) -> Iterator[str]:
-    yield "| argument | meaning |"
-    yield "| --- | --- |"
-    for action in command._actions:
-        if not set(action.option_strings) & set(PLUMBING):
-            yield f"| {_argument(action)} | {cell(action.help or '')}{_choices(action)} |"
-
-
-def _argument(action: argparse.Action) -> str:
-    """Return an option with its value, or the name of a positional argument."""
-    shown = action.metavar or action.dest.upper()
-    value = " ".join(shown) if isinstance(shown, tuple) else shown
-    if not action.option_strings:
-        return f"`{value}`"
-    takes_none = action.nargs == 0
-    return f"`{action.option_strings[-1]}`" if takes_none else f"`{action.option_strings[-1]} {value}`"
-
-
-def _choices(action: argparse.Action) -> str:
-    return f"; one of {', '.join(f'`{choice}`' for choice in action.choices)}" if action.choices else ""
 
 
 def cell(text: str) -> str:
@@ -111,9 +57,10 @@ def cell(text: str) -> str:
 
 
 def parameters() -> str:
-    """Describe each section of params.yaml: its keys, their values in conf/base.yaml, ranges and meanings."""
+    """Describe each section of params.yaml: its keys, their defaults, ranges and meanings."""
     schema = Params.model_json_schema()
-    values = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
+    sections: dict[str, Any] = {name: {} for name in schema["properties"]}
+    values = completed(sections | read_params(ROOT / "conf/base.yaml"))
     definitions = schema["$defs"]
     parts: list[str] = []
     for name, shape in schema["properties"].items():
@@ -136,22 +83,13 @@ def _section(name: str, shape: dict[str, Any], value: Any, definitions: dict[str
     else:
         yield from _fields(fields, value, definitions)
     for part in LIST_PARTS.get(name, ()):
-        yield from ("", f"Keys of each {_words(part)}:", "", *_fields(definitions[part]["properties"], {}, definitions))
-
-
-def _words(model: str) -> str:
-    """Return the words of a model's name.
-
-    >>> _words("OwnBenchmark")
-    'own benchmark'
-    """
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", model).lower()
+        yield from ("", f"Keys of each {WORDS[part]}:", "", *_fields(definitions[part]["properties"], {}, definitions))
 
 
 def _fields(fields: dict[str, Any], values: Any, definitions: dict[str, Any]) -> Iterator[str]:
     """Yield a table of the keys of a model, with their values if there are any."""
     shown = isinstance(values, dict) and bool(values)
-    yield "| parameter | in conf/base.yaml | range | meaning |" if shown else "| key | range | meaning |"
+    yield "| parameter | default | range | meaning |" if shown else "| key | range | meaning |"
     yield "| --- | --- | --- | --- |" if shown else "| --- | --- | --- |"
     for key, field in fields.items():
         value = f" {_value(values[key])} |" if shown and key in values else " |" * shown
@@ -198,29 +136,23 @@ def _range(field: dict[str, Any], definitions: dict[str, Any]) -> str:
         return f"list of {_range(field.get('items', {}), definitions)}"
     if kind == "object":
         title = str(field.get("title", ""))
-        if any(title in parts for parts in LIST_PARTS.values()):
-            return f"keys of {_words(title)}"
+        if title in WORDS:
+            return f"keys of {WORDS[title]}"
         return ", ".join(f"`{key}`" for key in field.get("properties", ())) or "keys and values"
-    bounds = ", ".join(f"{sign} {_bound(field[name])}" for name, sign in BOUNDS.items() if name in field)
+    bounds = ", ".join(f"{sign} {field[name]:,.10g}" for name, sign in BOUNDS.items() if name in field)
     pattern = f" like `{field['pattern']}`" if "pattern" in field else ""
     return f"{TYPES.get(kind, kind)} {bounds}".strip() + pattern
 
 
-def _bound(value: float) -> str:
-    return "2³²" if value == 2**32 else f"{value:g}"
-
-
-def picture() -> str:
-    """Draw the graph of dvc.yaml, for the site."""
-    return "\n".join(['<div class="graph" markdown="0">', graph(), "</div>"])
-
-
 def stage_pages() -> str:
-    """Describe each stage."""
-    parts = []
-    for name, stage in stages().items():
-        parts += [f"## {name}", "", f"{stage.about}.", "", *stage.lines(), ""]
+    """Draw the graph, and describe each stage."""
+    parts = [picture(), ""]
+    for name, entry in stages().items():
+        parts += [f"## {name}", "", f"{entry['desc']}.", "", *described(name), ""]
     return "\n".join(parts)
 
 
-PAGES = {"command line": command_line, "parameters": parameters, "stages": stage_pages}
+PARTS = {"command line": command_line, "parameters": parameters, "stages": stage_pages}
+
+if __name__ == "__main__":
+    print(PARTS[" ".join(sys.argv[1:])]())

@@ -27,7 +27,7 @@ SHIPPED: Final = ROOT / "sentence_distillery" / "serving" / "page" / "encoder.js
 SOURCES: Final = (
     HERE / "module.c",
     HERE / "libc" / "libc.c",
-    *(NATIVE / f"{name}.c" for name in ("text", "vocabulary", "vectors", "kernels")),
+    *(NATIVE / f"{name}.c" for name in ("text", "vocabulary", "words", "vectors", "kernels")),
 )
 INPUTS: Final = (*SOURCES, *NATIVE.glob("*.h"), *HERE.glob("libc/*.h"), HERE / FILE, Path(__file__))
 FLAGS: Final = (

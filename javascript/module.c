@@ -10,6 +10,7 @@
 
 #define EXPORT(name) __attribute__((export_name(#name)))
 
+enum { RECENT_BITS = 13 };
 enum { NO_MEMORY = -1, BAD_TOKEN = -2, BAD_TERM = -3, BAD_TABLE = -4, BAD_CHANNEL = -5 };
 
 static Vocabulary vocabulary;
@@ -17,6 +18,7 @@ static Table table;
 static Channel channel;
 static int has_channel;
 static Text text;
+static Recent recent;
 static Ids ids;
 static Sums sums;
 
@@ -34,7 +36,7 @@ int load_vocabulary(const uint8_t *bytes, const uint32_t *ends, size_t words, co
     if (words < 1 || longest < 1 || longest > LONGEST_WORD)
         return BAD_TABLE;
     vocabulary.longest_word = longest;
-    vocabulary.normalizer = normalizer ? NORMALIZER_BERT : NORMALIZER_FULL;
+    vocabulary.normalizer.kind = normalizer ? NORMALIZER_BERT : NORMALIZER_FULL;
     vocabulary.size = (int32_t)words;
     size_t pieces = 0;
     for (size_t id = 0; id < words; id++) {
@@ -56,7 +58,7 @@ int load_vocabulary(const uint8_t *bytes, const uint32_t *ends, size_t words, co
         if (vocabulary_add_term(&vocabulary, bytes + start, ends[id] - start, (int32_t)id) < 0)
             return BAD_TERM;
     }
-    return 0;
+    return normalizer_finish(&vocabulary.normalizer) < 0 ? NO_MEMORY : 0;
 }
 
 /* Load the table: `type` is a letter of core.h. */
@@ -105,7 +107,8 @@ EXPORT(start) int start(void)
 {
     ids.flush = sums_flush;
     ids.into = &sums;
-    if (text_new(&text) < 0 || sums_new(&sums, &table, has_channel ? &channel : NULL, best_kernels()) < 0)
+    if (text_new(&text) < 0 || recent_new(&recent, RECENT_BITS) < 0 ||
+        sums_new(&sums, &table, has_channel ? &channel : NULL, best_kernels()) < 0)
         return NO_MEMORY;
     return 0;
 }
@@ -117,8 +120,8 @@ static int look_up(const uint8_t *bytes, size_t length, Ids *into)
     text.used = text.cut = 0;
     into->count = 0;
     do {
-        if (read_text(&reader, vocabulary.normalizer, &vocabulary.emoji, best_kernels(), &text) < 0 ||
-            look_up_text(&vocabulary, &text, into) < 0)
+        if (read_text(&reader, &vocabulary.normalizer, best_kernels(), &text) < 0 ||
+            look_up_text(&vocabulary, &recent, &text, into) < 0)
             return NO_MEMORY;
         drop_read(&text);
     } while (reader.at < reader.end);

@@ -1,8 +1,7 @@
 """The artifacts of a run in Prefect: its metrics, its changed parameters, DVC's plots, and a link to its report."""
 
-import base64
 import csv
-import io
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -10,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+from prefect import get_run_logger
+from prefect.artifacts import create_link_artifact, create_table_artifact
 
+from prefect_dvc.charts import Panel, publish_chart
 from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import Run
-from prefect_dvc.server.reports import send_report
+from prefect_dvc.server.reports import PLACE, send_report
 from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.settings.graph_files import PARAMS, graph_files, parameter_files, read_file
 from prefect_dvc.settings.parameters import flat
 from prefect_dvc.settings.yaml_reader import read_yaml
 from prefect_dvc.workspace.git import END, WorkspaceError, git
-
-Line = tuple[str, str, list[float], list[float]]  # names of x and y, and their values
 
 
 def publish(run: Run) -> None:
@@ -33,15 +32,17 @@ def publish(run: Run) -> None:
     changed = [row for row in rows if row["before"] != row["now"]]
     create_table_artifact(key="parameters", table=changed, description="Parameters that differ from the last commit")
     news = any(outcome is not Outcome.CACHED for outcome in run.outcomes.values())
-    for title, picture in plots(run.directory, partial(_part_of, run)).items() if news else ():
+    for title, panels in plots(run.directory, partial(_part_of, run)).items() if news else ():
         key = "plot-" + "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in title.lower())
-        data = base64.b64encode(picture).decode()
-        create_markdown_artifact(key=key, markdown=f"![{title}](data:image/png;base64,{data})", description=title)
+        publish_chart(key, title, panels)
     report = run.directory / (config.report or "")
     if config.report and report.exists() and _part_of(run, config.report):
         link = send_report(run.name, report) or report.as_uri()
         text = f"The report of run {run.name}"  # in the description, too: the card shows that at once
         create_link_artifact(key="report", link=link, link_text=text, description=f"[{text}]({link})")
+        # A link within a card opens the artifact; one in the log is one click from the run
+        server = os.environ.get("PREFECT_API_URL", "").removesuffix("/api") if link.startswith(PLACE) else ""
+        get_run_logger().info(f"{text}: {server}{link}")
 
 
 def publish_stages(run: Run) -> None:
@@ -84,25 +85,25 @@ def _leaves(text: str) -> dict[str, Any]:
     return flat(content) if isinstance(content, Mapping) else {}
 
 
-def plots(directory: Path, wanted: Callable[[str], bool] = lambda path: True) -> dict[str, bytes]:
-    """Draw the plots of each dvc.yaml that name columns of tables (CSV, TSV) which are there, as PNG by title.
+def plots(directory: Path, wanted: Callable[[str], bool] = lambda path: True) -> dict[str, list[Panel]]:
+    """Read the plots of each dvc.yaml that name columns of tables (CSV, TSV) which are there, by title.
 
     Args:
         directory: That of a run.
         wanted: Whether a table, by its path, is drawn.
     """
-    pictures: dict[str, bytes] = {}
+    found: dict[str, list[Panel]] = {}
     for file in graph_files(directory):
         content = read_file(directory / file)
         entries = (content.get("plots") if isinstance(content, Mapping) else None) or []
         for entry in entries if isinstance(entries, list) else [entries]:
             for title, plot in entry.items() if isinstance(entry, Mapping) else ():
-                if lines := list(_lines(directory, Path(file).parent, str(title), plot, wanted)):
-                    pictures[str(title)] = _draw(str(title), lines)
-    return pictures
+                if panels := list(_panels(directory, Path(file).parent, str(title), plot, wanted)):
+                    found[str(title)] = panels
+    return found
 
 
-def _lines(directory: Path, folder: Path, title: str, plot: object, wanted: Callable[[str], bool]) -> Iterator[Line]:
+def _panels(directory: Path, folder: Path, title: str, plot: object, wanted: Callable[[str], bool]) -> Iterator[Panel]:
     """Yield the lines of a plot; `dvc plots` draws more kinds, such as JSON and pictures."""
     x, y = (plot.get("x"), plot.get("y")) if isinstance(plot, Mapping) else (None, None)
     for file, columns in y.items() if isinstance(y, Mapping) else [(title, y)]:
@@ -111,7 +112,7 @@ def _lines(directory: Path, folder: Path, title: str, plot: object, wanted: Call
             if not isinstance(across, str) or not isinstance(name, str) or not wanted(str(folder / str(file))):
                 continue
             with suppress(OSError, KeyError, TypeError, ValueError):  # no table, or without these columns of numbers
-                yield across, name, *_columns(directory / folder / str(file), across, name)
+                yield Panel(name, across, *_columns(directory / folder / str(file), across, name))
 
 
 def _columns(path: Path, x: str, y: str) -> tuple[list[float], list[float]]:
@@ -120,20 +121,3 @@ def _columns(path: Path, x: str, y: str) -> tuple[list[float], list[float]]:
     if not rows:
         raise ValueError(path)
     return [float(row[x]) for row in rows], [float(row[y]) for row in rows]
-
-
-def _draw(title: str, lines: list[Line]) -> bytes:
-    """Draw one panel for each line, since their units differ."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and few runs draw
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5 * len(lines), 3.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.suptitle(title)
-    for axes, (x, name, xs, ys) in zip(figure.subplots(1, len(lines), squeeze=False)[0], lines, strict=True):
-        axes.plot(xs, ys, marker=".")
-        axes.set(xlabel=x, ylabel=name)
-        axes.spines[["top", "right"]].set_visible(False)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()

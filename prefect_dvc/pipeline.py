@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from prefect_dvc.execution.graph import GraphError
 from prefect_dvc.execution.outcome import StageError
 from prefect_dvc.execution.run import PipelineError, Run, open_in_place, open_run, summary
-from prefect_dvc.execution.slots import queued
+from prefect_dvc.execution.slots import turn
 from prefect_dvc.progress import Progress
 from prefect_dvc.server.database import RETRIES, DatabaseError, most_runs
 from prefect_dvc.settings.flows_yaml import SettingsError
@@ -119,7 +119,10 @@ def _with_server(options: dict[str, Any], overrides: Mapping[str, Any], *, apply
     """Run the flow of pipeline_flow.py in this process; a Prefect server shows it."""
     named = {key: value for key, value in options.items() if value is not None}
     refuse_read_only(Path.cwd())  # the queue is there, too
-    with queued(Path.cwd() / QUEUE, most_runs(), f"process {os.getpid()}", say):
+    most = most_runs()
+    places = [Path.cwd() / QUEUE / f"{number}.lock" for number in range(most)]
+    told = f"Waiting, since {most} runs are in progress: {{}}."
+    with turn(places, f"process {os.getpid()}", told=lambda others: say(told.format(others))):
         os.environ |= RETRIES | os.environ  # Prefect reads them when it is imported
         from prefect_dvc.pipeline_flow import pipeline
 

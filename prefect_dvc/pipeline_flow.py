@@ -23,6 +23,7 @@ from prefect_dvc.artifacts import publish, publish_stages
 from prefect_dvc.execution.graph import GraphError, Stage, targets
 from prefect_dvc.execution.outcome import MEANING, Outcome, StageError
 from prefect_dvc.execution.run import GpuPolicy, PipelineError, Run, open_run, summary
+from prefect_dvc.server.orphans import at_work
 from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import AS_IT_STANDS, known_keys, profiles
 from prefect_dvc.workers.handoff import hand_off
@@ -68,7 +69,7 @@ def pipeline(
 
     Args:
         target: The stage to bring up to date, with everything it depends on; or all.
-        profile: A profile of conf/profile; "as it stands" leaves params.yaml unchanged.
+        profile: A profile; "as it stands" leaves params.yaml unchanged.
         overrides: Parameters to change, for example {"student.epochs": 3}. Unknown keys are refused.
         force: Run the stages even if nothing has changed.
         gpu: Where GPU stages run: on a worker if one is online (prefer), only there (require), or here (local).
@@ -78,21 +79,22 @@ def pipeline(
     log = get_run_logger().info
     root = Path.cwd()
     try:
-        with open_run(
-            root,
-            target=None if target == EVERYTHING else target,
-            profile=None if profile == AS_IT_STANDS else profile,
-            overrides=overrides,
-            force=force,
-            gpu=gpu,
-            parallel=parallel,
-            log=log,
-            hand_off=hand_off,
-        ) as run:
-            label(f"target:{target}", f"profile:{profile}", f"run:{run.name}")
-            run_as_tasks(run)
-        if apply:
-            apply_run(root, run.name)
+        with at_work(str(flow_run.id), str(flow_run.name)):
+            with open_run(
+                root,
+                target=None if target == EVERYTHING else target,
+                profile=None if profile == AS_IT_STANDS else profile,
+                overrides=overrides,
+                force=force,
+                gpu=gpu,
+                parallel=parallel,
+                log=log,
+                hand_off=hand_off,
+            ) as run:
+                label(f"target:{target}", f"profile:{profile}", f"run:{run.name}")
+                run_as_tasks(run)
+            if apply:
+                apply_run(root, run.name)
     except ERRORS as error:
         return Failed(message=str(error))
     return _state(run)

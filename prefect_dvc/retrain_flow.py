@@ -1,6 +1,5 @@
 """The flow of a retraining, with its form on Prefect's page. Each end is an event, prefect-dvc.retraining.DECISION."""
 
-import base64
 import inspect
 import re
 from collections.abc import Mapping
@@ -17,9 +16,11 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 from pydantic import WithJsonSchema
 
+from prefect_dvc.charts import publish_chart
 from prefect_dvc.pipeline_flow import Overrides, Profile, label, run_as_tasks
-from prefect_dvc.registry.drift import chart, history
+from prefect_dvc.registry.drift import history, panels
 from prefect_dvc.retraining import NONE, REPORTED, RetrainSettings, day_in, retrain_once
+from prefect_dvc.server.orphans import at_work
 from prefect_dvc.settings.flows_yaml import Tolerance, read_config
 from prefect_dvc.settings.parameters import AS_IT_STANDS, sites
 
@@ -49,12 +50,13 @@ def _name() -> str:
 
 
 def _retrain(further: Mapping[str, Any] = {}, **given: Any) -> State[None]:
-    settings = RetrainSettings(**given, **further)
+    settings = RetrainSettings(**given, **further).complete(read_config(Path.cwd()))
     name = f"flow run '{flow_run.name}'"
     label(f"profile:{settings.profile}", f"artifact:{settings.artifact}")
     try:
         scheduled = flow_run.scheduled_start_time
-        verdict = retrain_once(Path.cwd(), settings, run_as_tasks, get_run_logger().info, name, scheduled)
+        with at_work(str(flow_run.id), name):
+            verdict = retrain_once(Path.cwd(), settings, run_as_tasks, get_run_logger().info, name, scheduled)
     except REPORTED as error:
         emit("Failed", str(error), settings)
         return Failed(message=str(error))
@@ -63,7 +65,7 @@ def _retrain(further: Mapping[str, Any] = {}, **given: Any) -> State[None]:
         raise
     emit(verdict.decision, verdict.reason, settings)
     create_markdown_artifact(key="retraining", markdown=verdict.report, description=str(verdict.decision))
-    _show_versions(settings.complete(read_config(Path.cwd())))
+    _show_versions(settings)
     return Completed(name=str(verdict.decision), message=verdict.reason)
 
 
@@ -71,11 +73,8 @@ def _show_versions(settings: RetrainSettings) -> None:
     """Publish a chart of the figures that decide, over all promoted versions."""
     patterns = [*(settings.gains or {}), *(settings.tolerances or {})]
     versions = history(Path.cwd(), settings.channel)
-    picture = chart(versions, lambda name: any(fnmatchcase(name, pattern) for pattern in patterns))
-    if picture is not None:
-        data = base64.b64encode(picture).decode()
-        markdown = f"![Promoted versions](data:image/png;base64,{data})"
-        create_markdown_artifact(key="versions", markdown=markdown, description="Figures of the promoted versions")
+    if shown := panels(versions, lambda name: any(fnmatchcase(name, pattern) for pattern in patterns)):
+        publish_chart("versions", "Figures of the promoted versions", shown)
 
 
 def _parameters() -> Signature:

@@ -27,12 +27,11 @@ from prefect_dvc.registry import comparison, promotion
 from prefect_dvc.registry.comparison import Figures, ToleranceError
 from prefect_dvc.registry.data_gate import Edition, check_limits, problems, read_edition
 from prefect_dvc.registry.promotion import Channel, PromotionError, Version, command
-from prefect_dvc.registry.retention import retire_versions
 from prefect_dvc.settings.flows_yaml import FILE, Config, EditionFiles, Registry, SettingsError, Tolerance, read_config
 from prefect_dvc.settings.graph_files import PARAMS
 from prefect_dvc.settings.parameters import AS_IT_STANDS, flat
 from prefect_dvc.settings.yaml_reader import read_yaml
-from prefect_dvc.system.process import HeldError, held
+from prefect_dvc.system.process import held, hold_one
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.directory import retire
 from prefect_dvc.workspace.git import END, WorkspaceError, git
@@ -104,8 +103,6 @@ class RetrainSettings:
         parallel: Number of stages at a time.
         keep_runs: Kept runs are retired if they are not among so many newest ones,
         keep_days: and older than so many days; promoted models stay.
-        keep_versions: Promoted versions lose their tags if they are not among so many newest ones,
-        keep_version_days: and older than so many days; one at a stage, and the one before it, stay.
         snapshot_key: The parameter that gets the day.
         timezone: The timezone of the scheduled day: the schedule's own, such as Europe/Berlin.
     """
@@ -132,8 +129,6 @@ class RetrainSettings:
     parallel: int = 2
     keep_runs: int = 100
     keep_days: int = 90
-    keep_versions: int = 20
-    keep_version_days: int = 365
     snapshot_key: str = ""
     timezone: str = "UTC"
 
@@ -182,26 +177,19 @@ def retrain_once(
         verdict = _retrain(root, settings, config, today, run_stages, log)
         if retired := retire(root, settings.keep_days, settings.keep_runs):
             log(f"The tags of {len(retired)} old runs are deleted, from {retired[0]} to {retired[-1]}.")
-        versions = retire_versions(root, settings.channel, settings.keep_version_days, settings.keep_versions)
-        if versions:
-            log(f"The tags of old versions are deleted: {', '.join(versions)}.")
         return verdict
 
 
 def _take_turn(stack: ExitStack, root: Path, holder: str, wait: bool, log: Log) -> str | None:
     """Take the lock of retrainings; return why this one is lost, or None if it has its turn. One waits at most."""
-    try:
-        stack.enter_context(held(root / LOCK, holder))
+    if not (others := hold_one(stack, [root / LOCK], holder)):
         return None
-    except HeldError as other:
-        busy = f"Another retraining is in progress: {other}."
+    busy = f"Another retraining is in progress: {others[0]}."
     if not wait:
         return f"{busy} This one ends without doing anything."
     with ExitStack() as queue:
-        try:
-            queue.enter_context(held(root / QUEUE, holder))
-        except HeldError as first:
-            return f"{busy} {first} already waits. This one ends without doing anything."
+        if first := hold_one(queue, [root / QUEUE], holder):
+            return f"{busy} {first[0]} already waits. This one ends without doing anything."
         log(f"{busy} This one waits.")
         stack.enter_context(held(root / LOCK, holder, wait=True))
     return None

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet
     from sentence_distillery.distillation.distill import distill, texts_to_embed
     from sentence_distillery.distillation.sizing import fit_to_size
     from sentence_distillery.encoder.compression import compress
     from sentence_distillery.encoder.precision import quantize_embeddings
     from sentence_distillery.encoder.static_encoder import StaticEncoder
     from sentence_distillery.evaluation.evaluate import evaluate
+    from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet
     from sentence_distillery.io.artifacts import InputError
 
     __version__: str
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 # Name -> (module that has it, extra that the module needs). They are imported when they are asked for: `import
 # sentence_distillery` alone costs nothing, and the encoder never loads torch.
 _HOMES = {
-    "BenchmarkData": ("benchmarks.data", "evaluate"),
-    "DocumentSet": ("benchmarks.data", "evaluate"),
+    "BenchmarkData": ("evaluation.sets.data", "evaluate"),
+    "DocumentSet": ("evaluation.sets.data", "evaluate"),
     "InputError": ("io.artifacts", ""),
-    "PairSet": ("benchmarks.data", "evaluate"),
-    "QuerySet": ("benchmarks.data", "evaluate"),
+    "PairSet": ("evaluation.sets.data", "evaluate"),
+    "QuerySet": ("evaluation.sets.data", "evaluate"),
     "StaticEncoder": ("encoder.static_encoder", ""),
     "compress": ("encoder.compression", ""),
     "distill": ("distillation.distill", "distill"),
@@ -61,8 +61,8 @@ def load(
             saved with.
         lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the more
             shared words count. 0 leaves the channel out; None takes what the model was saved with.
-        lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells words
-            apart. None takes what the model was saved with.
+        lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the fewer words share
+            a place. None takes what the model was saved with.
         revision: The commit, branch or tag of a hub id; None takes its main branch.
         token: A token of the hub, for a private model; None takes the one that `hf auth login` keeps.
 

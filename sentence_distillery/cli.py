@@ -34,6 +34,7 @@ def encode(options: argparse.Namespace) -> None:
     from sentence_distillery.corpus.tables.table import Table, open_table
     from sentence_distillery.encoder.encode_file import check_output, encode_table
 
+    # The place of the output is checked before hours of encoding, not after.
     reading, name = _reading(options), options.input
     check_output(options.output)
     if name == "-":
@@ -64,6 +65,8 @@ def distill(options: argparse.Namespace) -> None:
     if options.list_texts is not None:
         _list_texts(options)
         return
+
+    # Not `required` of the parser, because --list-texts needs neither.
     for name in ("teacher", "output"):
         if getattr(options, name) is None:
             raise InputError(f"--{name} is missing. Only --list-texts works without a teacher and an output.")
@@ -134,8 +137,8 @@ def evaluate(options: argparse.Namespace) -> None:
         if not (options.pairs or options.sets):
             return
     from sentence_distillery.corpus.tables.reading import Reading
-    from sentence_distillery.domain.rated_pairs import PAIR_COLUMNS, read_rated_pairs
     from sentence_distillery.evaluation.evaluate import Task, evaluate
+    from sentence_distillery.evaluation.sets.rated_pairs import PAIR_COLUMNS, read_rated_pairs
 
     reading = Reading(None, options.read_as, _quoting(options))
     columns = options.pair_columns or PAIR_COLUMNS
@@ -152,6 +155,8 @@ def _check_evaluation(options: argparse.Namespace) -> None:
         )
     if not (options.texts or options.pairs or options.sets):
         raise InputError("nothing to score: give --texts and --teacher, a file of pairs, or --sets with --benchmarks.")
+
+    # An option that would change nothing is refused: its user expects that it does something.
     for names, given, needed in (
         (("text_column", "maximum", "revision"), options.texts, "--texts"),
         (("scale", "pair_columns"), options.pairs, "a file of pairs"),
@@ -201,6 +206,8 @@ def compress(options: argparse.Namespace) -> None:
     _check_compression(options)
     encoder = _encoder(options)
     given = (options.dimension, options.precision, options.texts, options.megabytes, options.vocabulary)
+
+    # Without a wish for a size the model is only written in another format, layers included.
     if options.format == "onnx" and given == (None,) * len(given):
         encoder.save_onnx(options.output)  # as it is stored, with its layers
         log.info("%r in %s", encoder, options.output)
@@ -296,6 +303,7 @@ def crawl(options: argparse.Namespace) -> None:
     try:
         web = _web(options)
     except ValidationError as error:
+        # The models name their fields; a user of the command line knows the options.
         names = {"languages": "--language", "private_hosts": "--private-host", "sections": "URL"}
         raise InputError(problems(error, {"name": "", "hosts": ""}, names)) from error
     collect(Crawl(source="web", inputs=[], folder="."), web, options.output, Path(), options.state, counters)
@@ -308,6 +316,7 @@ def _web(options: argparse.Namespace) -> "Web":
 
     from sentence_distillery.crawl.options import Site, Web
 
+    # Sections of one host are one site, since politeness, limits and boilerplate count by site.
     hosts = list(dict.fromkeys(urlsplit(url).netloc.lower() for url in options.sections))
     sites = [
         Site(
@@ -675,6 +684,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.print_help()
         sys.exit(2)
     logging.basicConfig(level=logging.INFO, format=f"{options.command}: %(message)s", stream=sys.stderr)
+
+    # Before torch is imported, which reads them once.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # for torch: spinning threads are slow beside busy processes
     os.environ.setdefault("MKL_CBWR", "AUTO")  # the same bits wherever an array begins in memory
     run, _, extra = COMMANDS[options.command]
@@ -687,6 +698,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{options.command}: interrupted; no file is half-written. Run the command again.", file=sys.stderr)
         sys.exit(130)  # 128 + SIGINT, as a shell has it
     except ModuleNotFoundError as error:
+        # A missing package is the user's to install; a missing module of this library is a fault, and keeps its
+        # traceback.
         module = (error.name or "").partition(".")[0]
         # `encode` needs another one for .md, and `compress --format onnx` needs that one alone
         extra = {"markdown_it": "corpus", "onnx": "onnx", "pyarrow": extra or "tables"}.get(module, extra)

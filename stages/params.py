@@ -1,61 +1,48 @@
 """params.yaml as frozen typed models, one for each section.
 
-No field has a default, so every value that changes a result is in the file that DVC tracks. `python -m stages.params`
-checks the file and prints nothing if it is correct; stages/profiles.py writes profiles into it.
+A key that the file does not have is the default of its options module, on which the stages that read it depend in
+dvc.yaml, as they do on the file. What dvc.yaml itself refers to, such as the axes of a matrix, has no default.
+
+`python -m stages.params` checks the file, silently if it is correct; stages/profiles.py writes profiles into it.
 """
 
 import argparse
 import difflib
-import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-import yaml
-from pydantic import (
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import ConstructorError, SafeConstructor
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import ScalarNode
 
-from sentence_distillery.benchmarks.options import Benchmarks
-from sentence_distillery.component_focus.options import AugmentedPairs, ComponentFocus, ComponentTraining
-from sentence_distillery.corpus.options import Clean, HeldOut
-from sentence_distillery.crawl.options import Crawl, Web
-from sentence_distillery.distillation.options import (
-    FineTunedStudent,
-    FineTunedTeacher,
-    MlpHead,
-    PaperStudentOptions,
-    SearchStudent,
-    Size,
-    SoftLabels,
-    Student,
-)
-from sentence_distillery.domain.options import Domain
-from sentence_distillery.encoders.options import KINDS, AnyTeacher, Encoders, Teacher, kind_of
-from sentence_distillery.evaluation.options import Evaluate
+from reproductions.ablations import options as ablations
+from reproductions.paper1.word_vectors import options as word_vectors
+from reproductions.paper2.pairs import options as pairs
+from reproductions.paper2.pairs.options import Combinations, PairCost, PairGrid
+from reproductions.paper3.component_focus import options as component_focus
+from reproductions.paper3.component_focus.options import AugmentedPairs, ComponentFocus
+from reproductions.paper3.syntax import options as syntax
+from reproductions.systems import options as systems
+from sentence_distillery.corpus import options as corpus
+from sentence_distillery.corpus.options import HeldOut
+from sentence_distillery.crawl import options as crawl
+from sentence_distillery.distillation import options as distillation
+from sentence_distillery.distillation.options import StudentOptions
+from sentence_distillery.domain import options as domain
+from sentence_distillery.evaluation.sets import options as sets
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.errors import options_from
 from sentence_distillery.io.options import Section, Seed
-from sentence_distillery.pairs.options import (
-    Combinations,
-    Intermediate,
-    MetricLearning,
-    ModernLearning,
-    PairCost,
-    PairGrid,
-    Pairs,
-    Simcse,
-)
-from sentence_distillery.runtime.options import Shards
-from sentence_distillery.syntax.options import Syntax
-from sentence_distillery.word_vectors.options import Contrastive, Fasttext, Refine, Repulsion, Skipgram
+from sentence_distillery.runtime import options as runtime
+from sentence_distillery.teachers import options as teachers
+from sentence_distillery.teachers.options import KINDS, Encoders, Teacher, kind_of
 
 PARAMS = Path("params.yaml")
+NO_POOL = "conf/held_out/none.csv"
 RELEASED = "released"  # the encoder that comes with the library, which git tracks
 
 
@@ -73,44 +60,30 @@ NAMING = ("teacher", "soft_labels", "simcse", "evaluate")  # sections that may n
 AnyMatrix = TypeVar("AnyMatrix", PairGrid, PairCost, ComponentFocus, AugmentedPairs)
 
 
-class Params(Section):
+class Run(Section):
+    """What concerns a run as a whole."""
+
     name: str = Field(title="name of these settings in the report, in model cards and in reports/runs")
-    crawl: Crawl
-    web: Web
-    clean: Clean
-    held_out: HeldOut
-    benchmarks: Benchmarks
-    skipgram: Skipgram
-    fasttext: Fasttext
-    refine: Refine
-    contrastive: Contrastive
-    repulsion: Repulsion
-    teacher: AnyTeacher
-    soft_labels: SoftLabels
-    simcse: Simcse
-    student: Student
-    size: Size
-    paper_student: PaperStudentOptions
-    mlp_head: MlpHead
-    search_student: SearchStudent
-    fine_tuned_teacher: FineTunedTeacher
-    fine_tuned_student: FineTunedStudent
     seeds: Seeds
-    evaluate: Evaluate
-    domain: Domain
-    encoders: Encoders
-    pairs: Pairs
-    pair_grid: PairGrid
-    metric_learning: MetricLearning
-    modern_learning: ModernLearning
-    intermediate: Intermediate
-    combinations: Combinations
-    pair_cost: PairCost
-    syntax: Syntax
-    component_focus: ComponentFocus
-    component_training: ComponentTraining
-    augmented_pairs: AugmentedPairs
-    shards: Shards
+
+
+class Params(  # the fields of the last base come first: a check sees those before it
+    runtime.Sections,
+    component_focus.Sections,
+    syntax.Sections,
+    pairs.Sections,
+    ablations.Sections,
+    word_vectors.Sections,
+    domain.Sections,
+    systems.Sections,
+    distillation.Sections,
+    teachers.Sections,
+    sets.Sections,
+    corpus.Sections,
+    crawl.Sections,
+    Run,
+):
+    """All sections, and the checks that concern more than one."""
 
     @model_validator(mode="before")
     @classmethod
@@ -149,9 +122,16 @@ class Params(Section):
             )
         return self
 
+    @field_validator("held_out")
+    @classmethod
+    def _pool_is_written(cls, held_out: HeldOut) -> HeldOut:
+        if "pool" not in held_out.model_fields_set:
+            raise ValueError(f"pool is missing, to which dvc.yaml refers; write pool: {NO_POOL}, or another file")
+        return held_out
+
     @field_validator("student")
     @classmethod
-    def _start_is_tracked(cls, student: Student) -> Student:
+    def _start_is_tracked(cls, student: StudentOptions) -> StudentOptions:
         if student.start_from not in (None, RELEASED):
             raise ValueError(
                 f"start_from is {student.start_from!r}, but only {RELEASED} and null are known here, since DVC would "
@@ -209,42 +189,15 @@ def _with_encoders(value: Any, known: dict[str, Any], place: str) -> Any:
 MOST_VALUES = 200_000
 
 
-class _Loader(yaml.SafeLoader):
-    """Load YAML by the core schema of version 1.2, as DVC does: 1e-05 is a number and `no` a string."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Refuse a key that is there twice, as DVC does: one of both values would be lost."""
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
-        if twice := [key for row, key in enumerate(keys) if key in keys[:row]]:
-            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]} occurs twice", node.start_mark)
-        return dict(super().construct_mapping(node, deep))
+class _Constructor(SafeConstructor):
+    """That of DVC, but a day without quotes is refused: DVC makes a date of it, which it cannot keep."""
 
 
-_Loader.yaml_implicit_resolvers = {}  # without those of YAML 1.1
-for _tag, _pattern in (
-    ("null", r"~|null|Null|NULL|"),
-    ("bool", r"true|True|TRUE|false|False|FALSE"),
-    ("int", r"[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)"),
-    ("float", r"[-+]?[0-9][0-9_]*(\.[0-9_]*([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)"),
-    ("float", r"[-+]?\.[0-9_]+([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
-    ("merge", "<<"),
-    ("value", "="),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), None)
+def _refuse_day(constructor: _Constructor, node: ScalarNode) -> None:
+    raise ConstructorError(None, None, f"put {node.value} in quotes, as '{node.value}'", node.start_mark)
 
 
-def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
-    """Read 0o14, 0x1F, 0b11, 1_000 and 014 as DVC does: 12, 31, 3, 1000 and 14."""
-    text = node.value.replace("_", "")
-    sign, digits = ("-", text[1:]) if text[0] == "-" else ("", text.removeprefix("+"))
-    base = {"0b": 2, "0o": 8, "0x": 16}.get(digits[:2], 10)
-    try:
-        return int(sign + (digits[2:] if base != 10 else digits), base)
-    except ValueError as error:  # thousands of digits, or none
-        raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
-
-
-_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
+_Constructor.add_constructor("tag:yaml.org,2002:timestamp", _refuse_day)
 
 
 def _size(value: Any, seen: tuple[int, ...] = ()) -> int:
@@ -252,38 +205,25 @@ def _size(value: Any, seen: tuple[int, ...] = ()) -> int:
     if not isinstance(value, dict | list):
         return 1
     if id(value) in seen:
-        raise yaml.YAMLError("an anchor is named within itself")
+        raise YAMLError("an anchor is named within itself")
     total = 1
     for each in value.values() if isinstance(value, dict) else value:
         total += _size(each, (*seen, id(value)))
         if total > MOST_VALUES:
-            raise yaml.YAMLError(f"its anchors expand to more than {MOST_VALUES:,} values")
+            raise YAMLError(f"its anchors expand to more than {MOST_VALUES:,} values")
     return total
 
 
-class _ParamsLoader(_Loader):
-    """The same, but a day without quotes is refused: DVC makes a date of it, which it cannot keep."""
-
-
-def _refuse_day(loader: _Loader, node: yaml.ScalarNode) -> None:
-    raise yaml.constructor.ConstructorError(
-        None, None, f"put {node.value} in quotes, as '{node.value}'", node.start_mark
-    )
-
-
-_DAY = re.compile(r"^[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9:.]+.*)$")
-_ParamsLoader.add_implicit_resolver("!day", _DAY, None)
-_ParamsLoader.add_constructor("!day", _refuse_day)
-
-
-def read_params(path: Path = PARAMS, loader: type[_Loader] = _Loader) -> dict[str, Any]:
-    """Read the file without a change; raise an InputError if it is not YAML, or has no sections."""
+def read_params(path: Path = PARAMS) -> dict[str, Any]:
+    """Read the file as DVC does, by YAML 1.2; raise an InputError if it is not YAML, or has no sections."""
+    reader = YAML(typ="safe", pure=True)  # the reader in C ends the process at 50,000 brackets
+    reader.Constructor = _Constructor
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), loader)
+        content = reader.load(path.read_text(encoding="utf-8"))
         _size(content)
     except RecursionError as error:
         raise InputError(f"{path} is nested too deeply. Restore it with `git checkout {path}`.") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, YAMLError) as error:  # no text, a number of thousands of digits, or no YAML
         raise InputError(f"{path} cannot be read: {error}. Restore it with `git checkout {path}`.") from error
     if not isinstance(content, dict):
         raise InputError(f"{path} has no sections. Restore it with `git checkout {path}`.")
@@ -292,7 +232,7 @@ def read_params(path: Path = PARAMS, loader: type[_Loader] = _Loader) -> dict[st
 
 def load_params(path: Path = PARAMS) -> Params:
     """Read and check the whole file; raise an InputError that lists every problem."""
-    content = read_params(path, _ParamsLoader)
+    content = read_params(path)
     try:
         return Params.model_validate(content)
     except ValidationError as error:
@@ -300,15 +240,52 @@ def load_params(path: Path = PARAMS) -> Params:
         raise InputError(f"{path} has {error.error_count()} problem(s):\n{problems}") from error
 
 
+def completed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return params.yaml as it is written, with the default of each key and section that it does not have.
+
+    Example:
+        >>> completed({"size": {"megabytes": 8.0}})["size"]
+        {'megabytes': 8.0, 'vocabulary': None, 'precision': None}
+    """
+    found = dict(content)
+    for name, field in Params.model_fields.items():
+        value = content.get(name)
+        if name == "encoders" and isinstance(value, Mapping):
+            found[name] = {each: _completed(entry, KINDS[kind_of(entry)]) for each, entry in value.items()}
+        elif name == "teacher" and isinstance(value, Mapping):
+            found[name] = _completed(value, KINDS[kind_of(value)])
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            found[name] = _completed(content.get(name, {}), field.annotation)
+    return found
+
+
+def _completed(value: Any, model: Any) -> Any:
+    """Return a section with its defaults; what an encoder has follows from the entry that it is named by."""
+    if not isinstance(value, Mapping):
+        return value
+    fields = dict(model.model_fields)
+    if "encoder" in value and issubclass(model, Teacher):
+        fields = {key: field for key, field in fields.items() if key not in Teacher.model_fields}
+    return {key: field.get_default() for key, field in fields.items() if not field.is_required()} | dict(value)
+
+
 def _problem(detail: dict[str, Any]) -> str:
     place = ".".join(str(part) for part in detail["loc"] if part not in KINDS)
     if detail["type"] == "extra_forbidden":
         return f"{place}: unknown key{_suggestion(detail['loc'])}"
     if detail["type"] == "missing":
-        return f"{place}: missing"
+        return f"{place}: missing{_empty(detail['loc'])}"
     if detail["type"] == "value_error":  # concerns a whole section
         return f"{place}: {detail['ctx']['error']}" if place else str(detail["ctx"]["error"])
-    return f"{place} = {detail['input']!r}: {detail['msg']}"
+    return f"{place} = {detail['input']!r}: {detail['msg']}{_empty(detail['loc'])}"
+
+
+def _empty(location: tuple[str | int, ...]) -> str:
+    """Say how a whole section is left to its defaults, if all its values have one."""
+    kind: Any = Params.model_fields[str(location[0])].annotation if len(location) == 1 else None
+    if not hasattr(kind, "model_fields") or any(field.is_required() for field in kind.model_fields.values()):
+        return ""
+    return f"; write `{location[0]}: {{}}` for its defaults"
 
 
 def _suggestion(location: tuple[str | int, ...]) -> str:

@@ -53,7 +53,7 @@ TREES = Path("data/trees")
 COMPONENT_FOCUS = Path("data/component_focus")
 AUGMENTED_PAIRS = Path("data/augmented_pairs")
 
-MODELS = {  # of the systems that a run trains, by their names in `sentence_distillery.evaluation.registration.Run`
+MODELS = {  # of the systems that a run trains, by their names in `reproductions.systems.registration.SystemInputs`
     "skipgram": SKIPGRAM,
     "refined": REFINED,
     "fasttext": FASTTEXT,

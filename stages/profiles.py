@@ -22,7 +22,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
@@ -34,21 +34,23 @@ from sentence_distillery.corpus.schema import HELD_OUT, HELD_OUT_FILE
 from sentence_distillery.corpus.tables.formats import COLUMN, SUFFIXES, format_of
 from sentence_distillery.corpus.tables.reading import Reading, files_in
 from sentence_distillery.distillation.corpus_files import NOTHING, read_articles
-from sentence_distillery.encoders.options import AnyTeacher, FunctionTeacher, VectorTeacher
 from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file, read_table
 from sentence_distillery.runtime.options import Shards
+from sentence_distillery.teachers.options import AnyTeacher, FunctionTeacher, VectorTeacher
 from stages import paths
-from stages.params import PARAMS, read_params
+from stages.params import PARAMS, Params, completed, read_params
 
 HEADER = """\
-Every parameter. This file is yours: edit it, and `dvc repro`, `dvc exp run -S student.epochs=3`, a run from Prefect's
-page and a scheduled retraining all see the edit. `python -m stages.params use best` writes a profile of conf/ into it,
-and refuses to write over an edit; `python -m stages.params save mine` keeps the edits as a profile. The options.py of
-each folder of sentence_distillery/ explains its section.
+The parameters of a run. This file is yours: edit it, and `dvc repro`, `dvc exp run -S student.epochs=3`, a run from
+Prefect's page and a scheduled retraining all see the edit. `python -m stages.params use best` writes a profile of conf/
+into it, and refuses to write over an edit; `python -m stages.params save mine` keeps the edits as a profile. A key that
+is not here has its default: docs/reference/parameters.md lists all. Add it, or `dvc exp run -S +refine.seed=2`.
 """
+REST = """
+All other sections, with what the profile changes; {} is all by default. DVC needs each."""
 NEW = """\
 # A student of your own text, by `make distil`. Keep it in git. After an edit of this file:
-# python -m stages.params use {name} --discard, then dvc repro report. conf/base.yaml has all other values.
+# python -m stages.params use {name} --discard, then dvc repro report. All else is as in conf/base.yaml.
 """
 SAVED = "# Made by `python -m stages.params save {name}`: what differs from conf/base.yaml.\n"
 LONGEST = 80  # characters of a value that is shown
@@ -57,20 +59,32 @@ EDITED = f"""\
 {PARAMS} has edits that are not in a profile:
 {{}}
 Keep them: `python -m stages.params save <name>`. Or drop them: `python -m stages.params use <profile> --discard`."""
+NOT_KEPT = f"""\
+{{}} would not have these values. Write them out in {PARAMS}, as conf/base.yaml has others:
+{{}}"""
 ABSENT = "not there"  # in a difference
 
 
 def compose(profile: str, site: str | None = None) -> CommentedMap:
     """Return conf/base.yaml, comments and all, with the values of a profile, and of a news site, in their places.
 
+    Sections that neither has are empty, as DVC needs each one.
+
     Raises:
         InputError: There is no such profile or site, or its file cannot be read.
     """
+    layers = [_read(_named("profile", profile))]
+    if site is not None:
+        layers.append(_read(_named("site", site)))
+    return _composed(*layers)
+
+
+def _composed(*layers: Mapping[str, Any]) -> CommentedMap:
     params = _read(paths.CONF / "base.yaml")
     params.yaml_set_start_comment(HEADER)
-    _lay(params, _read(_named("profile", profile)))
-    if site is not None:
-        _lay(params, _read(_named("site", site)))
+    _add_sections(params)
+    for layer in layers:
+        _lay(params, layer)
     return params
 
 
@@ -93,7 +107,7 @@ def use(profile: str, site: str | None, discard: bool) -> list[str]:
     if not discard:
         _refuse_edits(present)
     write(wanted)
-    return differences(present, plain(wanted))
+    return differences(completed(present), completed(plain(wanted)))
 
 
 def edits(present: Mapping[str, Any]) -> list[str]:
@@ -101,7 +115,8 @@ def edits(present: Mapping[str, Any]) -> list[str]:
     name = present.get("name")
     if not isinstance(name, str) or name not in known("profile"):
         return [f"name: {name!r} is not a profile of {paths.CONF / 'profile'}"]
-    found = [differences(plain(compose(name, site)), present) for site in (None, *known("site"))]
+    present = completed(present)
+    found = [differences(completed(plain(compose(name, site))), present) for site in (None, *known("site"))]
     return min(found, key=len)
 
 
@@ -109,16 +124,25 @@ def save(name: str) -> Path:
     """Keep the parameters as the profile `name`, and return its file.
 
     Raises:
-        InputError: The name is not one, there is such a profile, or params.yaml cannot be read.
+        InputError: The name is not one, there is such a profile, params.yaml cannot be read, or a key is left out that
+            conf/base.yaml gives another value than the default, so that a profile cannot leave it out.
     """
     path = _path(name)
     if path.exists():
         raise InputError(f"{path} exists; give another name, or delete it.")
-    present = read_params()
-    changed = _changes(plain(_read(paths.CONF / "base.yaml")), present | {"name": name})
+    present = read_params() | {"name": name}
+    changed = _changes(completed(plain(_composed())), completed(present))
+    made = _composed(changed)
+    if lost := differences(_meant(plain(made)), _meant(present)):
+        raise InputError(NOT_KEPT.format(path, "\n".join(f"  {line}" for line in lost)))
     write_profile(path, SAVED.format(name=name), changed)
     write(compose(name))
     return path
+
+
+def _meant(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a run, in which encoders stand where they are named."""
+    return Params.model_validate(content).model_dump(mode="json", exclude={"encoders"})
 
 
 @dataclass(frozen=True)
@@ -202,11 +226,12 @@ def _readable_texts(own: Own) -> int:
 
 def _draw(own: Own, pool: Path) -> None:
     """Draw the held-out texts, which stay the same in later editions; raises InputError."""
-    base = plain(_read(paths.CONF / "base.yaml"))
+    base = plain(_composed())
     options = Clean.model_validate(base["clean"] | {"language": own.language})
     reading = Reading(None if own.text_column == COLUMN else own.text_column)
     articles = articles_from_texts(text for _, text in read_articles(own.texts, reading) if text.strip())
-    draw_pool(articles, options, HeldOut.model_validate(base["held_out"]), pool, Shards.model_validate(base["shards"]))
+    held_out, where = HeldOut.model_validate(base["held_out"]), Shards.model_validate(base.get("shards", {}))
+    draw_pool(articles, options, held_out, pool, where)
 
 
 def keep_pool() -> Path:
@@ -239,9 +264,9 @@ def _teacher(own: Own, name: str) -> dict[str, Any]:
     The hash of a function's source and of a file of vectors is pinned: it is how DVC notices another one.
     """
     from sentence_distillery.distillation.distill import as_teacher  # takes two seconds
-    from sentence_distillery.encoders.functions import load_function_encoder
-    from sentence_distillery.encoders.teachers import refuse_unfit
-    from sentence_distillery.encoders.vectors import check_vectors
+    from sentence_distillery.teachers.functions import load_function_encoder
+    from sentence_distillery.teachers.teachers import refuse_unfit
+    from sentence_distillery.teachers.vectors import check_vectors
 
     teacher = as_teacher(own.teacher, own.revision, None, own.prompt)
     refuse_unfit(teacher)
@@ -252,17 +277,12 @@ def _teacher(own: Own, name: str) -> dict[str, Any]:
         place = place if place.suffix else place / Path(own.teacher).name
         return {"vectors": str(place), "sha256": check_vectors(teacher)}
     prompt = {} if own.prompt is None else {"prompt": own.prompt}
-    return {
-        "reference": own.teacher,
-        "revision": own.revision,
-        "sha256": None,
-        "maximum_length": None,
-    } | prompt
+    return {"reference": own.teacher, "revision": own.revision} | prompt
 
 
 def _refuse_unfit(teacher: Mapping[str, Any]) -> None:
     """Look at the teacher's files now, not after the corpus was cleaned; raises InputError."""
-    from sentence_distillery.encoders.teachers import refuse_unfit  # takes two seconds
+    from sentence_distillery.teachers.teachers import refuse_unfit  # takes two seconds
 
     adapter: TypeAdapter[AnyTeacher] = TypeAdapter(AnyTeacher)
     refuse_unfit(adapter.validate_python(plain(teacher)))
@@ -381,12 +401,37 @@ def _cut(text: str) -> str:
 
 
 def _lay(params: CommentedMap, layer: Mapping[str, Any]) -> None:
-    """Put the values of `layer` into `params`, section by section; comments of `params` stay."""
+    """Put the values of `layer` into `params`, section by section; comments of `params` stay, and no others come in."""
     for key, value in layer.items():
         if isinstance(value, Mapping) and isinstance(params.get(key), CommentedMap):
             _lay(params[key], value)
-        else:
-            params[key] = value
+        elif key in params:
+            params[key] = _bare(value)
+        else:  # in a section of several lines before the last key, whose comment goes on to the next section
+            params.insert(len(params) - (not params.fa.flow_style()), key, _bare(value))
+
+
+def _bare(value: Any) -> Any:
+    """Return a copy without comments, which would break a section of one line."""
+    if not isinstance(value, CommentedMap | CommentedSeq):
+        return value
+    if isinstance(value, CommentedMap):
+        copy: CommentedMap | CommentedSeq = CommentedMap({key: _bare(each) for key, each in value.items()})
+    else:
+        copy = CommentedSeq(map(_bare, value))
+    if value.fa.flow_style():
+        copy.fa.set_flow_style()
+    return copy
+
+
+def _add_sections(params: dict[str, Any]) -> None:
+    """Add each section that is missing, empty; with comments, in one line, below a line that says so."""
+    missing = [name for name, field in Params.model_fields.items() if name not in params and field.is_required()]
+    for name in missing:
+        params[name] = CommentedMap()
+        params[name].fa.set_flow_style()
+    if missing and isinstance(params, CommentedMap):
+        params.yaml_set_comment_before_after_key(missing[0], before=REST)
 
 
 def _named(kind: str, name: str) -> Path:

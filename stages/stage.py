@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from sentence_distillery.encoders.options import TeacherError
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 from sentence_distillery.io.checksums import Ledger, ledger
 from sentence_distillery.io.contents import SEAL, Counted, seal
@@ -24,22 +23,9 @@ from sentence_distillery.io.errors import options_from
 from sentence_distillery.io.places import of_a_place, open_standard_streams
 from sentence_distillery.runtime import cache
 from sentence_distillery.runtime.process import HeldError, end_with_caller, held
+from sentence_distillery.teachers.options import TeacherError
 from stages import paths
 from stages.params import PARAMS, Params, load_params, read_params
-
-LOWER = {  # the part of a stage that needs most memory
-    "benchmarks": "benchmarks.sets",
-    "clean": "shards.processes and clean.shard_documents",
-    "crawl": "web.extraction_megabytes",
-    "evaluate": "evaluate.documents and evaluate.references",
-    "fine_tuned_labels": "soft_labels.batch_tokens",
-    "mlp_head": "mlp_head.batch_size",
-    "paper_student": "paper_student.batch_size",
-    "refine": "contrastive.batch_size",
-    "simcse": "simcse.batch_size",
-    "soft_labels": "soft_labels.batch_tokens",
-    "student": "student.batch_size",
-}
 
 
 class Files(Counted):
@@ -49,8 +35,10 @@ class Files(Counted):
 
 
 @contextmanager
-def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
+def stage(name: str, unit: str, largest: str = "the sizes in its section") -> Iterator[tuple[Params, Counters]]:
     """Run a stage's body between reading params.yaml and writing `reports/counters/<name>.json`.
+
+    `largest` are the parameters that decide how much memory it needs, for the message if there is not enough.
 
     Seconds and memory are in `reports/costs/<name>.json`, which is not an output: it differs from run to run.
 
@@ -87,7 +75,7 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
             raise
         sys.exit(f"{name}: {problem}")
     except MemoryError as error:
-        sys.exit(f"{name}: {_out_of_memory(name, error)}")
+        sys.exit(f"{name}: {_out_of_memory(largest, error)}")
     logging.getLogger("stages").info("%s (%.0f s)", counters.text(), time.monotonic() - started)
 
 
@@ -101,7 +89,7 @@ def written_before() -> dict[str, str]:
 
 
 def of_run(files: Ledger) -> dict[str, str]:
-    """Return the SHA-256 of each output that the stage wrote; checkpoints, costs and kept figures still change."""
+    """Return the SHA-256 of each output that the stage wrote; checkpoints, costs and saved figures still change."""
     return files.checksums(left_out=(paths.DATA_CHECKPOINTS, paths.MODEL_CHECKPOINTS, paths.COSTS, paths.RUNS))
 
 
@@ -132,11 +120,10 @@ def _sections(value: object, place: str) -> Iterator[tuple[str, dict[str, Any]]]
         yield from _sections(each, f"{place}.{name}".removeprefix("."))
 
 
-def _out_of_memory(name: str, error: MemoryError) -> str:
+def _out_of_memory(largest: str, error: MemoryError) -> str:
     """Say how large the stage had become, and which options make it smaller."""
     peak = _cost(0.0)["peak_memory_mb"]
-    lower = LOWER.get(name.partition("@")[0], "the sizes in its section")
-    return f"out of memory at {peak:,.0f} MB ({error or 'no more available'}). Lower {lower} of {PARAMS}."
+    return f"out of memory at {peak:,.0f} MB ({error or 'no more available'}). Lower {largest} of {PARAMS}."
 
 
 def _stop(signum: int, frame: object) -> None:

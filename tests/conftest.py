@@ -20,7 +20,12 @@ settings.load_profile("project")
 
 
 MARKED = {
-    "slow": ("tests/test_pipeline.py", "tests/test_wheel.py", "tests/crawl/test_resume.py", "tests/prefect_dvc/"),
+    "slow": (
+        "tests/test_pipeline.py",
+        "tests/test_wheel.py",
+        "tests/sentence_distillery/crawl/test_resume.py",
+        "tests/prefect_dvc/",
+    ),
     "server": tuple(
         f"tests/prefect_dvc/test_{name}.py"
         for name in (
@@ -43,7 +48,7 @@ MARKED = {
 ENDURANCE = re.compile(
     r"tests/prefect_dvc/test_(handoff|any_graph|any_repository|ten_runs|browser|deployments|installed|story|random_kills|remotes|cuts"
     r"|two_hosts)\.py"
-    r"|tests/crawl/test_(resume|hostile)\.py|tests/docsite/test_tutorial\.py|::test_\w*"
+    r"|tests/sentence_distillery/crawl/test_(resume|hostile)\.py|tests/docsite/test_tutorial\.py|::test_\w*"
     r"(killed|sigkill|_restarts|on_a_cluster|of_the_cluster|a_cluster_with|two_\w*at_once|ends_with_dvc|to_the_slots"
     r"|run_again_leave)"
 )
@@ -54,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     longest = (
         "tests/test_pipeline.py",
         "tests/prefect_dvc/test_handoff.py",
-        "tests/crawl/test_resume.py",
+        "tests/sentence_distillery/crawl/test_resume.py",
         "tests/prefect_dvc/",
     )
 

@@ -138,14 +138,15 @@ def clone(built: Clone, tmp_path: Path) -> Clone:
         ("text", []),
     ],
 )
+@pytest.mark.fault(14)
 def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone: Clone) -> None:
-    """fault 14: a parameter of clean, or a line in word_vectors/, reruns the stages that depend on it, no others."""
+    """A parameter of clean, or a line in word_vectors/, reruns the stages that depend on it, no others."""
     if change == "parameter":
         clone.params(clean={"minimum_tokens": 6})
     if change == "module":
-        clone.append("sentence_distillery/word_vectors/kld.py", "# a comment\n")
+        clone.append("reproductions/paper1/word_vectors/kld.py", "# a comment\n")
     if change == "neither":  # a folder that none of these stages imports, and a parameter of a later stage
-        clone.append("sentence_distillery/pairs/losses.py", "# a comment\n")
+        clone.append("reproductions/paper2/pairs/losses.py", "# a comment\n")
         clone.params(evaluate={"seed": 2})
     if change == "text":  # of another profile
         (clone.directory / "data/texts/films").mkdir()
@@ -178,8 +179,9 @@ def test_a_run_has_a_line_for_each_stage(clone: Clone) -> None:
     assert "clean.minimum_tokens" in process.stdout
 
 
+@pytest.mark.fault(8)
 def test_lost_and_altered_outputs_come_back(clone: Clone) -> None:
-    """fault 8: an output that is gone or altered is restored from DVC's cache, never used unchecked."""
+    """An output that is gone or altered is restored from DVC's cache, never used unchecked."""
     vectors, sentences = clone.content("models/skipgram"), clone.content("data/corpus/sentences")
     shutil.rmtree(clone.directory / "models/skipgram")
     clone.append("data/corpus/sentences/part-00000.parquet", "altered")
@@ -191,8 +193,9 @@ def test_lost_and_altered_outputs_come_back(clone: Clone) -> None:
 
 
 @pytest.mark.parametrize("damage", ["altered", "gone"])
+@pytest.mark.fault(7, 8)
 def test_damaged_cache(damage: str, clone: Clone) -> None:
-    """fault 7 and 8: if DVC's cache has lost an output, or has other bytes under its name, the stage runs again."""
+    """If DVC's cache has lost an output, or has other bytes under its name, the stage runs again."""
     before = clone.content("models/skipgram")
     objects = [path for path in (clone.directory / ".dvc/cache/files").rglob("*") if path.is_file()]
     (vectors,) = (path for path in objects if path.read_bytes() == before["vectors.safetensors"])
@@ -207,8 +210,9 @@ def test_damaged_cache(damage: str, clone: Clone) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "stages: [", "stages: 3\nschema: '2.0'\n"])
+@pytest.mark.fault(6)
 def test_damaged_lock_file(content: str, clone: Clone) -> None:
-    """fault 6: an empty, broken or senseless dvc.lock is an error that names the file, and nothing is touched."""
+    """An empty, broken or senseless dvc.lock is an error that names the file, and nothing is touched."""
     before = clone.content("models/skipgram")
     (clone.directory / "dvc.lock").write_text(content, encoding="utf-8")
     output = clone.dvc("repro", "refine", status=255)
@@ -217,8 +221,9 @@ def test_damaged_lock_file(content: str, clone: Clone) -> None:
     assert clone.content("models/skipgram") == before
 
 
+@pytest.mark.fault(6)
 def test_lock_file_without_a_stage(clone: Clone) -> None:
-    """fault 6: a dvc.lock cut off between two stages is still YAML: the missing stages come from DVC's run-cache."""
+    """A dvc.lock cut off between two stages is still YAML: the missing stages come from DVC's run-cache."""
     before = clone.lock()
     lock = yaml.safe_load((clone.directory / "dvc.lock").read_text(encoding="utf-8"))
     del lock["stages"]["skipgram"], lock["stages"]["refine"]
@@ -229,9 +234,10 @@ def test_lock_file_without_a_stage(clone: Clone) -> None:
     assert (clone.directory / "models/refined/vectors.safetensors").is_file()
 
 
+@pytest.mark.fault(10)
 def test_stage_without_its_output(clone: Clone) -> None:
-    """fault 10: a stage that exits 0 without its output is an error that names the output, and is not cached."""
-    clone.edit("dvc.yaml", "cmd: python -m stages.word_vectors.refine", "cmd: echo done")
+    """A stage that exits 0 without its output is an error that names the output, and is not cached."""
+    clone.edit("dvc.yaml", "cmd: python -m stages.paper1.refine", "cmd: echo done")
     for _ in range(2):
         output = clone.dvc("repro", "refine", status=255)
         assert ran(output) == ["refine"]
@@ -239,8 +245,9 @@ def test_stage_without_its_output(clone: Clone) -> None:
         assert "'models/refined'" in output
 
 
+@pytest.mark.fault(16)
 def test_wrong_checksum(clone: Clone) -> None:
-    """fault 16: a benchmark file that is not the pinned one fails the stage with the file, both sums and the remedy."""
+    """A benchmark file that is not the pinned one fails the stage with the file, both sums and the remedy."""
     directory = clone.directory / "data/external/stsb"
     directory.mkdir()
     for split in ("train", "dev", "test"):
@@ -252,8 +259,9 @@ def test_wrong_checksum(clone: Clone) -> None:
     assert "Traceback" not in output
 
 
+@pytest.mark.fault(13)
 def test_unknown_parameter(source: Clone, tmp_path: Path) -> None:
-    """fault 13: an unknown key in the last stage's section stops the first stage before its work."""
+    """An unknown key in the last stage's section stops the first stage before its work."""
     clone = source.copy(tmp_path / "clone")
     clone.params(evaluate={"smoothign": 1e-3})
     output = clone.dvc("repro", status=255)
@@ -263,16 +271,18 @@ def test_unknown_parameter(source: Clone, tmp_path: Path) -> None:
     assert not (clone.directory / "data/corpus").exists()
 
 
-def test_missing_parameter(clone: Clone) -> None:
-    """fault 13: a key that is gone, in a built workspace: the first stage with its section names it, no other runs."""
+@pytest.mark.fault(13)
+def test_mistyped_parameter(clone: Clone) -> None:
+    """An unknown key, in a built workspace: the first stage with its section names it, no other runs."""
     clone.edit("params.yaml", "minimum_tokens", "minimum_token")
     output = clone.dvc("repro", "refine", status=255)
-    assert "clean.minimum_tokens: missing" in output
+    assert "clean.minimum_token: unknown key; did you mean 'minimum_tokens'?" in output
     assert ran(output) == ["clean"]
 
 
+@pytest.mark.fault(1, 5, 27)
 def test_a_killed_run_is_rebuilt_to_the_same_bytes(source: Clone, built: Clone, tmp_path: Path) -> None:
-    """fault 1, 5 and 27: SIGKILL of DVC and its stage at once leaves no partial file at a final path; the next run is
+    """SIGKILL of DVC and its stage at once leaves no partial file at a final path; the next run is
     not blocked, and ends with the bytes that an undisturbed run in another directory has."""
     clone = source.copy(tmp_path / "clone")
     clone.environment |= halting(tmp_path / "halting")
@@ -292,8 +302,9 @@ def test_a_killed_run_is_rebuilt_to_the_same_bytes(source: Clone, built: Clone, 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that another has ended")
+@pytest.mark.fault(5)
 def test_a_stage_ends_with_dvc(source: Clone, tmp_path: Path) -> None:
-    """fault 5: SIGKILL of DVC alone; its stage, which writes to the same pipe, ends soon and cleans up.
+    """SIGKILL of DVC alone; its stage, which writes to the same pipe, ends soon and cleans up.
 
     The shell between the two is the system's `sh`: dash outlives DVC.
     """
@@ -351,8 +362,9 @@ def test_whole_pipeline(finished: Clone) -> None:
         assert (finished.directory / f"reports/{name}.html").stat().st_size > 1000
 
 
+@pytest.mark.fault(45)
 def test_stages_that_run_again_leave_git_clean(finished: Clone, tmp_path: Path) -> None:
-    """fault 45: no output has seconds or speeds: the same machine makes the same bytes, and git sees no change."""
+    """No output has seconds or speeds: the same machine makes the same bytes, and git sees no change."""
     clone = finished.copy(tmp_path / "clone")
     cell = "component_focus@minilm-l3-samples-0.0"
     again = ["clean", "evaluate", "pair_cost", cell, "report", "paper_pages"]
@@ -362,8 +374,9 @@ def test_stages_that_run_again_leave_git_clean(finished: Clone, tmp_path: Path) 
     assert json.loads((clone.directory / "reports/costs/evaluate.json").read_text())["seconds"] > 0
 
 
+@pytest.mark.fault(14)
 def test_second_run_has_nothing_to_do(finished: Clone) -> None:
-    """fault 14: unchanged, all is up to date."""
+    """Unchanged, all is up to date."""
     assert "Data and pipelines are up to date." in finished.dvc("status")
     output = finished.dvc("repro")
     assert ran(output) == []

@@ -45,8 +45,9 @@ def test_a_lock_names_its_holder(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
+@pytest.mark.fault(5)
 def test_a_supervised_process_ends_with_who_started_it() -> None:
-    """fault 5: SIGKILL of the parent, which cannot notify anyone; both hold the pipe's other end while they live."""
+    """SIGKILL of the parent, which cannot notify anyone; both hold the pipe's other end while they live."""
     with subprocess.Popen([sys.executable, "-c", PARENT], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == "1\n"

@@ -1,15 +1,12 @@
-"""The files around the code: licence, citation, YAML for GitHub and pre-commit, the list of faults.
+"""The files around the code: licence, citation, YAML for GitHub and pre-commit.
 
-Documents go out of date unnoticed, so each is compared with its subject: docs/faults.md with the docstrings of the
-tests, the citation with pyproject.toml, LICENSE with the published text.
+Documents go out of date unnoticed, so each is compared with its subject: the citation with pyproject.toml, LICENSE with
+the published text.
 """
 
-import ast
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,9 +15,6 @@ import yaml
 from tests.workspace import ROOT
 
 TESTS = ROOT / "tests"
-NO_TEST = "no test yet"
-NUMBERS = re.compile(r"\bfaults?\s+(\d+(?:(?:,\s*|\s+and\s+)\d+)*)", re.IGNORECASE)
-ROW = re.compile(r"^\| *(\d+) *\|(.+)\|(.+)\|(.+)\|$", re.MULTILINE)
 # Of the licence as apache.org has it, appendix included.
 APACHE_BYTES = 11_358
 APACHE_SHA256 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
@@ -31,69 +25,6 @@ GITHUB_FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".gi
 
 def read_yaml(name: str) -> Any:
     return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
-
-
-def docstrings(source: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield ast.get_docstring(node) or ""
-
-
-def numbers_in(text: str) -> set[int]:
-    """Return the faults that a docstring names, also those of a list such as "1, 5 and 27"."""
-    return {int(number) for match in NUMBERS.finditer(text) for number in re.findall(r"\d+", match[1])}
-
-
-@pytest.fixture(scope="module")
-def claimed() -> dict[int, set[str]]:
-    """Files, relative to tests/, by the number of each fault that one of their docstrings names."""
-    found: dict[int, set[str]] = {}
-    for source in sorted(TESTS.rglob("*.py")):
-        for number in set().union(*map(numbers_in, docstrings(source))):
-            found.setdefault(number, set()).add(source.relative_to(TESTS).as_posix())
-    return found
-
-
-@pytest.fixture(scope="module")
-def listed() -> dict[int, str]:
-    """The last cell of each row of docs/faults.md, by number."""
-    rows = ROW.findall((ROOT / "docs/faults.md").read_text(encoding="utf-8"))
-    assert [int(number) for number, *_ in rows] == [*range(1, len(rows) + 1)]
-    assert all(cell.strip() for _, *cells in rows for cell in cells)
-    return {int(number): cells[-1].strip() for number, *cells in rows}
-
-
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("Fault 3: a", {3}),
-        ("a. fault 1 and 27: b", {1, 27}),
-        ("fault 1, 5 and 27: c", {1, 5, 27}),
-        ("fault 19, fault 22: d", {19, 22}),
-        ("a line that ends with fault\n 8", {8}),
-        ("the default 8, no fault of 9", set()),
-    ],
-)
-def test_numbers_in_a_docstring(text: str, numbers: set[int]) -> None:
-    assert numbers_in(text) == numbers
-
-
-def test_every_fault_that_tests_name_is_listed(claimed: dict[int, set[str]], listed: dict[int, str]) -> None:
-    assert len(claimed) > 30
-    missing = {number: files for number, files in claimed.items() if number not in listed}
-    assert not missing, f"docs/faults.md has no row for {missing}"
-
-
-def test_the_list_names_tests_that_show_the_fault(claimed: dict[int, set[str]], listed: dict[int, str]) -> None:
-    for number, cell in listed.items():
-        named = set(re.findall(r"`([^`]+)`", cell))
-        gone = {name for name in named if not (TESTS / name).is_file()}
-        assert not gone, f"docs/faults.md, row {number}: {gone} not below tests/"
-        if number in claimed:
-            assert NO_TEST not in cell, f"docs/faults.md, row {number}: {claimed[number]} show it, name them"
-            assert named and named <= claimed[number], f"docs/faults.md, row {number}: {claimed[number]} have it"
-        else:
-            assert cell.startswith(NO_TEST), f"docs/faults.md, row {number}: no docstring has the number"
 
 
 def test_citation() -> None:
@@ -180,7 +111,7 @@ def test_notice_agrees_with_the_released_model() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for name in ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "docs/faults.md"):
+    for name in ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "docs/reliability.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         targets = [target for target in re.findall(r"\]\(([^)#\s]+)", text) if not target.startswith("https://")]
         gone = [target for target in targets if not (ROOT / name).parent.joinpath(target).exists()]

@@ -14,8 +14,9 @@ SECONDS = float(os.environ.get("TORTURE_SECONDS", "20"))
 SEED = int(os.environ.get("TORTURE_SEED", "1"))
 
 
+@pytest.mark.fault(40)
 def test_a_sample_of_damages_and_a_stage_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 40: files of a run up to its corpus, damaged one at a time: none is accepted, and nothing hangs.
+    """Files of a run up to its corpus, damaged one at a time: none is accepted, and nothing hangs.
 
     Then stages are killed at random moments, and end with the same bytes.
     """

@@ -8,22 +8,24 @@ from typing import Any
 
 import yaml
 
+from stages.params import Params, completed
+
 ROOT = Path(__file__).parents[1]
 
 
 def demo_params(**changes: Any) -> dict[str, Any]:
-    """The demo profile; a change to a section replaces the keys that it names, any other change, the value.
+    """The demo profile, with every key; a change to a section replaces the keys that it names, any other, the value.
 
     A section that is the name of an encoder is that encoder.
     """
-    params: dict[str, Any] = {}
+    params: dict[str, Any] = {name: {} for name, field in Params.model_fields.items() if field.is_required()}
     base, demo = (ROOT / "conf/base.yaml", ROOT / "conf/profile/demo.yaml")
     for layer in (*map(deepcopy, (_read(base), _read(demo))), changes):
         for name, value in layer.items():
             known = params.get(name, {})
             known = params["encoders"][known] if isinstance(known, str) and isinstance(value, dict) else known
             params[name] = known | value if isinstance(value, dict) else value
-    return params
+    return completed(params)
 
 
 def write_params(path: Path = Path("params.yaml"), **changes: Any) -> None:
@@ -37,7 +39,7 @@ def worker_processes(pid: int) -> list[int]:
         with suppress(OSError):  # the thread or the child has ended meanwhile
             for child in thread.read_text().split():
                 command = Path(f"/proc/{child}/cmdline").read_bytes()
-                if b"sentence_distillery.runtime.shards" in command or b"spawn_main" in command:
+                if b"loky.backend.popen_loky" in command or b"spawn_main" in command:
                     found.append(int(child))
     return found
 

@@ -1,1 +1,1 @@
-"""The tables of the documentation, each written from figures that are kept in git."""
+"""The tables of the documentation, each written from figures that are saved in git."""

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from functools import partial
 
-from docsite import kept
-from docsite.kept import Run, record, run
-from docsite.tables.cells import NONE, grid, one, rounded
-from docsite.tables.settings import settings
+from docsite import saved
+from docsite.saved import record, run
+from reproductions.docs.tables.cells import NONE, grid, one, rounded
+from reproductions.docs.tables.settings import settings
 from sentence_distillery.reporting.publish import comment_of, table
 
-LABELLED = ("full", "accuracy")
 STSB = {"STS-B": ("stsb", "mean", "spearman")}
 OTHERS = {
     "student from released": "the same, started from the released encoder",
@@ -27,7 +26,7 @@ DOMAIN_FIGURES = {
 def runs() -> list[str]:
     """Every full run that is kept: each system on each test set."""
     lines: list[str] = []
-    for path in sorted((kept.REPORTS / "runs").glob("*.csv")):
+    for path in sorted((saved.REPORTS / "runs").glob("*.csv")):
         lines += [f"`{path.stem}` ({comment_of(path)}):", "", *table(path), ""]
     return lines[:-1]
 
@@ -35,18 +34,10 @@ def runs() -> list[str]:
 def seeds() -> list[str]:
     """Mean and standard deviation over five trainings on STS-B."""
     best = run("best", several_seeds=True)
-    systems = [system for system, dataset, protocol, metric in best.rows if (dataset, protocol) == ("stsb", "mean")]
-    rows = [
-        [system, *(_spread(best, system, metric) for metric in ("pearson", "spearman"))]
-        for system in dict.fromkeys(systems)
-        if best.spread(system, "stsb", "mean", "pearson") is not None
-    ]
+    systems = dict.fromkeys(key[0] for key, row in best.rows.items() if key[1:3] == ("stsb", "mean") and row.seeds > 1)
+    places = {system: [(system, "stsb", "mean", metric) for metric in ("pearson", "spearman")] for system in systems}
+    rows = [[system, *(one(best.value(*each), best.spread(*each), 2) for each in places[system])] for system in systems]
     return grid(["system", "STS-B test, Pearson", "Spearman"], rows)
-
-
-def _spread(best: Run, system: str, metric: str) -> str:
-    value, spread = (each(system, "stsb", "mean", metric) for each in (best.value, best.spread))
-    return NONE if value is None or spread is None else f"{value:.2f} ± {spread:.2f}"
 
 
 def speed() -> list[str]:
@@ -59,26 +50,18 @@ def speed() -> list[str]:
             names.get(name, name),
             *(rounded(row[each]) for each in ("median", "slowest", "fastest")),
             _times(row),
-            rounded(long[name]["median"]) if name in long else NONE,
-            _times(long[name]) if name in long else NONE,
+            *([rounded(long[name]["median"]), _times(long[name])] if name in long else [NONE, NONE]),
         ]
         for name, row in bench["sentences_per_second"].items()
     ]
-    about, stream, load = bench["machine"], bench["stream"], bench["load_milliseconds"]
-    narrow = bench["narrow"]
-    own = [narrow[each]["own"]["median"] for each in ("sentences_per_second", "documents_per_second")]
-    peer = [narrow[each]["model2vec"] for each in ("sentences_per_second", "documents_per_second")]
+    machine, stream, load = bench["machine"], bench["stream"], bench["load_milliseconds"]
     heads = ["what encodes", "sentences/s", "slowest", "fastest", "own is faster", "documents/s", "own is faster"]
     return [
         *grid(heads, rows),
         "",
         f"{bench['sentences']:,} sentences of {bench['mean_characters']:.0f} characters and {bench['documents']:,} "
         f"documents of {bench['mean_characters_of_documents']:,.0f}, {bench['dimension']} dimensions, medians of "
-        f"{bench['runs']} runs in turns, {about['cores']} cores of {about['processor']}: `make bench`. The process "
-        "keeps memory that is freed. With the first "
-        f"{narrow['dimension']} dimensions (`load(truncate_dim={narrow['dimension']})`) this library encodes "
-        f"{rounded(own[0])} sentences and {rounded(own[1])} documents a second, {_times(peer[0])} and "
-        f"{_times(peer[1])} as many as model2vec. A stream of "
+        f"{bench['runs']} runs in turns, {machine['cores']} cores of {machine['processor']}: `make bench`. A stream of "
         f"{stream['sentences']:,} sentences took {stream['mb_after_a_tenth']:.0f} MB after a tenth and "
         f"{stream['mb_at_the_end']:.0f} MB at the end. In a fresh process the imports take {load['import']:.0f} ms, "
         f"loading {load['load']:.0f} ms and the first vector {load['first_vector']:.0f} ms.",
@@ -91,26 +74,24 @@ def kinds() -> list[str]:
     rows = [
         [
             name,
-            rounded(row["mean_characters"]),
-            f"{100 * row['ascii']:.0f} %",
-            rounded(row["own"]),
-            rounded(row["model2vec"]),
-            f"{row['times']:.0f} times",
-            rounded(row["own for search"]),
-            f"{row['times_for_search']:.0f} times",
+            *(rounded(row["mean_characters"]), f"{100 * row['ascii']:.0f} %", rounded(row["own"])),
+            *(rounded(row["model2vec"]), f"{row['times']:.0f} times"),
+            *(rounded(row["own for search"]), f"{row['times_for_search']:.0f} times"),
         ]
         for name, row in found["kinds"].items()
     ]
     heads = ["kind of text", "characters", "all ASCII", "texts/s", "model2vec", "faster", "for search", "faster"]
-    one, first = found["one_text_microseconds"], found["texts_per_second_of_the_first_call"]
+    single, first = found["one_text_microseconds"], found["texts_per_second_of_the_first_call"]
     return [
         *grid(heads, rows),
         "",
         f"Geometric mean {found['geometric_mean']:.0f} times, for search {found['geometric_mean_for_search']:.0f}. One "
         f"core of {found['machine']['processor']} and one process each, the same table, seconds of the processor, the "
-        f"fastest of {found['runs']} runs in turns: `python -m benchmarks.kinds`, a part of `make bench`. A call "
-        f"with one short text takes {one['own']:.1f} µs, for search {one['own for search']:.1f} µs, in model2vec "
-        f"{one['model2vec']:.0f} µs. The first call after loading reads {rounded(first['first'])} bank questions a "
+        f"fastest of {found['runs']} runs in turns: `python -m measurements.kinds`, a part of `make bench`. Each text "
+        f"is new to an encoder that has read others of its kind; if it has met them, the geometric mean is "
+        f"{found['geometric_mean_again']:.0f} times. A call "
+        f"with one short text takes {single['own']:.1f} µs, for search {single['own for search']:.1f} µs, in model2vec "
+        f"{single['model2vec']:.0f} µs. The first call after loading reads {rounded(first['first'])} bank questions a "
         f"second, the second one {rounded(first['second'])}.",
     ]
 
@@ -120,10 +101,11 @@ def _times(row: dict[str, float]) -> str:
     return f"{row['own_is_times_as_fast']:.1f} times"
 
 
-def _domain(name: str, titles: dict[str, str], labels: dict[str, tuple[str, str, str]]) -> list[str]:
+def domain(name: str, texts: str, labels: dict[str, tuple[str, str, str]]) -> list[str]:
     """Return the figures of a domain: those without labels, then those on labels."""
+    titles = {"student": f"student of the {texts}", **OTHERS, "model2vec": "model2vec of the same teacher"}
     found = run(f"domains/{name}", several_seeds=True)
-    columns = {title: ("held-out texts", *place) for title, place in DOMAIN_FIGURES.items()} | labels
+    columns = {title: ("held-out texts", *place) for title, place in DOMAIN_FIGURES.items()} | labels | STSB
     rows = [
         [title, *(one(found.value(system, *place), found.spread(system, *place)) for place in columns.values())]
         for system, title in titles.items()
@@ -131,47 +113,28 @@ def _domain(name: str, titles: dict[str, str], labels: dict[str, tuple[str, str,
     return [
         *grid(["encoder", *columns], rows),
         "",
-        f"× 100, ± over the seeds. `python -m benchmarks.domains FROM`; {found.about}.",
+        f"× 100, ± over the seeds. `python -m measurements.domains FROM`; {found.about}.",
     ]
 
 
-def banking77() -> list[str]:
-    """Questions of a bank's customers."""
-    titles = {"student": "student of the questions", **OTHERS, "model2vec": "model2vec of the same teacher"}
-    labels = {"77 intents": ("intents", *LABELLED), "the same, C chosen": ("intents", "full_tuned", "accuracy")}
-    return _domain("banking77", titles, labels | STSB)
-
-
-def medical() -> list[str]:
-    """Abstracts of medical papers."""
-    titles = {"student": "student of the abstracts", **OTHERS, "model2vec": "model2vec"}
-    search = ("search", "ndcg_at_10")
-    labels = {"NFCorpus": ("nfcorpus", *search), "SciFact": ("scifact", *search)}
-    return _domain("medical", titles, labels | STSB)
+BANKING77 = {"77 intents": ("intents", "full", "accuracy"), "the same, C chosen": ("intents", "full_tuned", "accuracy")}
+MEDICAL = {name: (name.lower(), "search", "ndcg_at_10") for name in ("NFCorpus", "SciFact")}
 
 
 def probes() -> list[str]:
-    """The pairs that an encoder cannot tell apart."""
-    summary = record("probes")["summary"]
-    kinds = [kind for kind in summary["student"] if kind not in ("paper 1", "all but control")]
+    """The pairs that an encoder cannot distinguish."""
+    student, teacher = (record("probes")["summary"][system] for system in ("student", "teacher"))
     rows = [
-        [
-            kind,
-            str(summary["student"][kind]["n"]),
-            *(_share(summary[system][kind]) for system in ("student", "teacher")),
-        ]
-        for kind in kinds
+        [kind, str(row["n"]), *(f"{100 * each[kind]['passed']:.0f}" for each in (student, teacher))]
+        for kind, row in student.items()
+        if kind not in ("paper 1", "all but control")
     ]
     return [
         *grid(["what differs", "probes", "student", "teacher"], rows),
         "",
         "Share of probes in per cent in which the paraphrase is nearer than a sentence of nearly the same words and "
-        "another meaning. `python -m stages.evaluation.probes`, 64 probes of `data/samples/probes.csv`.",
+        "another meaning. `python -m measurements.probes`, 64 probes of `data/samples/probes.csv`.",
     ]
-
-
-def _share(row: dict[str, float]) -> str:
-    return f"{100 * row['passed']:.0f}"
 
 
 def domain_figure(domain: str, system: str, *place: str) -> str:
@@ -180,13 +143,20 @@ def domain_figure(domain: str, system: str, *place: str) -> str:
     return one(found.value(system, dataset, protocol, metric), found.spread(system, dataset, protocol, metric))
 
 
+def in_the_browser() -> str:
+    """Return the least and the greatest factor by which our file is faster than transformers.js."""
+    kinds = record("browser_bench")["kinds"].values()
+    times = [kind["own"]["fastest"] / kind["transformers"]["fastest"] for kind in kinds]
+    return f"{min(times):.0f} to {max(times):.0f}"
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
     "runs": runs,
     "seeds": seeds,
     "speed": speed,
     "kinds": kinds,
-    "banking77": banking77,
-    "medical": medical,
+    "banking77": partial(domain, "banking77", "questions", BANKING77),
+    "medical": partial(domain, "medical", "abstracts", MEDICAL),
     "languages": partial(settings, "domains/manpages", "language, pieces", digits=1, compared=False),
     "probes": probes,
 }

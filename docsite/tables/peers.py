@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import entailment
-from docsite.kept import Run, published, run, size
-from docsite.tables.cells import NONE, grid, one, two
+from docsite.saved import FigureTable, published, run, size
 from docsite.tables.sizes import TEST_PAIRS, correlations, ends_of, megabytes, rate, sized
-from sentence_distillery.benchmarks.registry import SUITE
+from measurements import entailment
+from reproductions.docs.tables.cells import NONE, grid, one, two
+from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.reporting.tables import label
 
 
@@ -20,7 +20,7 @@ class Kind:
     protocol: str
     metric: str
 
-    def mean(self, run: Run, system: str) -> float | None:
+    def mean(self, run: FigureTable, system: str) -> float | None:
         """Return the mean over the sets, None if one of them has no figure."""
         return _mean([run.value(system, name, self.protocol, self.metric) for name in self.sets])
 
@@ -38,6 +38,10 @@ KINDS = (
     Kind("clustering", SUITE["clustering"], "k-means", "v_measure"),
     Kind("retrieval", SUITE["retrieval"], "search", "ndcg_at_10"),
 )
+FURTHER = (
+    Kind("IMDB", ("imdb",), "full", "accuracy"),
+    Kind("SICK-E", (entailment.SET,), entailment.PROTOCOL, entailment.METRIC),
+)
 
 
 SHORT = (
@@ -50,55 +54,49 @@ SHORT = (
     "BM25",
     "all-MiniLM",
 )
+COMPARED = ("teacher", "model2vec", "WordLlama", "TF-IDF", "BM25")
 HEAD = ["encoder", "MB", "STS-B", "SICK-R", "SciFact", "sentences/s"]
+
+
+MEASURED = (
+    "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: nDCG@10 × 100 "
+    "among 5,183 abstracts. In brackets: the 95 % interval of Spearman and of nDCG@10. † Published by others. A dash: "
+    "no such figure. "
+)
 
 
 def comparison() -> list[str]:
     """Our two encoders, some peers, word searches and the teacher on public sets."""
     rows = [row for row in _rows(run("suite/suite")) if row[0].startswith(SHORT)]
-    return [
-        *grid(HEAD, rows),
-        "",
-        "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: nDCG@10 × "
-        "100 among 5,183 abstracts. In brackets: the 95 % interval of Spearman and of nDCG@10. † Published by others. "
-        "A dash: no such figure. "
-        "[More encoders, and how they were measured](docs/reference/results.md#compared-with-other-encoders).",
-    ]
+    link = "[More encoders, and how they were measured](docs/reference/results.md#compared-with-other-encoders)."
+    return [*grid(HEAD, rows), "", MEASURED + link]
 
 
 def all_compared() -> list[str]:
     """Our encoders in all sizes, their peers, word searches and the teacher on the same sets."""
     peers = run("suite/suite")
     place = ", ".join(peers.about.split("; ")[2:4])  # its date and its machine
-    return [
-        *grid(HEAD, _rows(peers)),
-        "",
-        "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: "
-        "nDCG@10 × 100 among 5,183 abstracts. † Published by others, with their source in `reports/published.csv`. "
-        f"The rest is measured by `python -m benchmarks.suite FROM` ({place}), or by `make pareto` (student, GloVe, "
-        "teacher, speed; two cores). "
-        "A dash means that this project has no such figure.",
-        "",
-        "In brackets is the 95 % interval of Spearman and of nDCG@10. It comes from 2,000 draws of the test pairs or "
-        "queries if `benchmarks.suite` measured the encoder, and otherwise from the number of pairs (Bonett and Wright "
-        "2000). Published figures of SciFact have no interval, since their queries' figures are not published.",
-    ]
+    about = (
+        f"The rest is measured by `python -m measurements.suite FROM` ({place}), or by `make pareto` (student, GloVe, "
+        "teacher, speed; two cores). An interval comes from 2,000 draws of the test pairs or queries if "
+        "`measurements.suite` measured the encoder, and otherwise from the number of pairs (Bonett and Wright 2000)."
+    )
+    published = "† `reports/published.csv` has the source."
+    return [*grid(HEAD, _rows(peers)), "", f"{MEASURED}{published} {about}"]
 
 
-def _rows(peers: Run) -> list[list[str]]:
-    search = size("released-search")
+def _rows(peers: FigureTable) -> list[list[str]]:
+    search, untimed = size("released-search"), {"sentences_per_second": ""}
     own = [
         _measured("**released**, 256 dimensions", peers, "released", size("released")),
         _measured("the same, its first 160 dimensions", peers, "released at 160", size("released", None, 160)),
         _measured("**released-search**, 1,024 dimensions", peers, "released-search", search),
-        _measured(
-            "the same, 2,304 dimensions", peers, "released-search at 2304", search | {"sentences_per_second": ""}
-        ),
+        _measured("the same, 2,304 dimensions", peers, "released-search at 2304", search | untimed),
         sized("student of `best`, 256 dimensions, 8 bits", size("own", "int8", 256)),
         sized("the same, 64 dimensions, 8 bits", size("own", "int8", 64)),
     ]
     others = [
-        _measured("WordLlama 256", peers, "WordLlama", {"megabytes": "16.4", "sentences_per_second": ""}),
+        _measured("WordLlama 256", peers, "WordLlama", {"megabytes": "16.4"} | untimed),
         _published("potion-base-32M"),
         _published("static-retrieval-mrl-en-v1"),
         _published("static-similarity-mrl-multilingual-v1"),
@@ -112,60 +110,53 @@ def _rows(peers: Run) -> list[list[str]]:
     return own + others
 
 
-def intervals() -> list[str]:
-    """Each encoder's figure and 95 % interval on the sets of pairs with ratings and of searches."""
-    found = run("suite/suite")
+def differences() -> list[str]:
+    """What our two encoders have more than each other one, with the interval, on pairs with ratings and searches."""
+    found = run("suite/differences")
     columns = [(name, kind) for kind in KINDS if kind.title in ("STS", "retrieval") for name in kind.sets]
+    names = [key[0] for key in found.rows if key[0].startswith(("released - ", "released-search - "))]
     rows = [
-        [system, *(_within(found, system, name, kind.protocol, kind.metric) for name, kind in columns)]
-        for system in dict.fromkeys(key[0] for key in found.rows)
+        [
+            name.replace(" - ", " − "),
+            *(_within(found, name, dataset, kind.protocol, kind.metric) for dataset, kind in columns),
+        ]
+        for name in dict.fromkeys(names)
+        if name.rpartition(" - ")[2] in COMPARED
     ]
-    return grid(["encoder", *(label(name) for name, _ in columns)], rows)
+    return [
+        *grid(["difference", *(label(name) for name, _ in columns)], rows),
+        "",
+        "Points of Spearman × 100 and of nDCG@10 × 100. In brackets: the 95 % interval, 2,000 draws.",
+    ]
 
 
-def _within(found: Run, *figure: str) -> str:
+def _within(found: FigureTable, *figure: str) -> str:
     value, ends = found.value(*figure), found.interval(*figure)
-    return NONE if value is None or ends is None else f"{value:.1f} [{ends[0]:.1f}, {ends[1]:.1f}]"
+    return NONE if value is None or ends is None else f"{value:.1f}<br>[{ends[0]:.1f}, {ends[1]:.1f}]".replace("-", "−")
 
 
 def suite() -> list[str]:
-    """Each encoder's mean over the sets of each kind of task."""
+    """Each encoder's mean over the sets of each kind of task, and its figures on two sets that are in no kind."""
     found = run("suite/suite")
-    head = ["encoder", *(kind.title for kind in KINDS), "mean of kinds"]
     rows = []
     for system in dict.fromkeys(key[0] for key in found.rows):
         values = [kind.mean(found, system) for kind in KINDS]
-        rows.append([system, *map(one, [*values, _mean(values)])])
-    return [*grid(head, rows), "", found.about]
+        rows.append([system, *map(one, [*values, _mean(values), *(kind.mean(found, system) for kind in FURTHER)])])
+    head = ["encoder", *(kind.title for kind in KINDS), "mean of kinds", *(kind.title for kind in FURTHER)]
+    return [*grid(head, rows), "", "; ".join(found.about.split("; ")[:4]) + "."]
 
 
-def further() -> list[str]:
-    """Each encoder's accuracy, with its interval if it has one, on the sets that are in no kind."""
-    found = run("suite/suite")
-    figures = [
-        ("imdb", "few-shot", "accuracy"),
-        ("imdb", "full", "accuracy"),
-        (entailment.SET, entailment.PROTOCOL, entailment.METRIC),
-    ]
-    rows = []
-    for system in dict.fromkeys(key[0] for key in found.rows):
-        cells = [one(found.value(system, *figure)) + ends_of(found.interval(system, *figure)) for figure in figures]
-        if set(cells) != {NONE}:
-            rows.append([system, *cells])
-    return grid(["encoder", "IMDB, 8 examples of each class", "IMDB, all examples", "SICK-E"], rows)
-
-
-def _measured(title: str, peers: Run, system: str, row: dict[str, str]) -> list[str]:
+def _measured(title: str, peers: FigureTable, system: str, row: dict[str, str]) -> list[str]:
     pairs = [_pair(peers, system, dataset) for dataset in ("stsb", "sick")]
     return [title, megabytes(row), *pairs, _search(peers, system), rate(row)]
 
 
-def _search(peers: Run, system: str) -> str:
+def _search(peers: FigureTable, system: str) -> str:
     figure = (system, "scifact", "search", "ndcg_at_10")
     return one(peers.value(*figure)) + ends_of(peers.interval(*figure))
 
 
-def _pair(run: Run, system: str, dataset: str) -> str:
+def _pair(run: FigureTable, system: str, dataset: str) -> str:
     figures = [run.value(system, dataset, "mean", metric) for metric in ("pearson", "spearman")]
     return two(*figures) + ends_of(run.interval(system, dataset, "mean", "spearman"))
 
@@ -187,6 +178,5 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "comparison": comparison,
     "comparison of all": all_compared,
     "suite": suite,
-    "intervals": intervals,
-    "further": further,
+    "differences": differences,
 }

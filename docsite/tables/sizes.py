@@ -2,33 +2,23 @@
 
 from collections.abc import Callable
 
-from docsite import kept
-from docsite.tables.cells import NONE, grid, one, rounded, two
+from docsite import saved
+from reproductions.docs.tables.cells import NONE, grid, one, rounded, two
 from sentence_distillery.reporting.intervals import spearman_interval
 
-TRIALS = "sizes/banking77"
 TEST_PAIRS = {"stsb": 1379, "sick": 4927}  # behind each correlation of a test split
 
 
 def sizes() -> list[str]:
-    """The student of `best` in every size."""
+    """The student of `best`: every dimension in 8 bits, every precision at the full dimension."""
     names = {"own": "", "released": ", released", "released-search": ", released-search"}
     rows = [
         [row["precision"] + names[row["system"]], row["dimension"], megabytes(row), *sized("", row)[2:4], rate(row)]
-        for row in kept.table("pareto")
-        if row["system"] in names
+        for row in saved.table("pareto")
+        if row["system"] in names and (row["precision"] == "int8" or row["dimension"] == "256")
     ]
     head = ["precision", "dimension", "MB", "STS-B test", "SICK-R test", "sentences/s"]
     return [*grid(head, rows), "", "Pearson / Spearman × 100. `make pareto`."]
-
-
-def trials() -> list[str]:
-    """The sizes that `sentence-distillery compress` tried for a limit in megabytes."""
-    rows = [
-        [row["recall_at_10"], row["megabytes"], row["dimension"], f"{int(row['tokens']):,}", row["precision"]]
-        for row in kept.table(f"runs/{TRIALS}")
-    ]
-    return [*grid(["recall@10", "megabytes", "dimension", "tokens", "precision"], rows, 0), "", kept.source(TRIALS)]
 
 
 def sized(title: str, row: dict[str, str], search: float | None = None) -> list[str]:
@@ -67,4 +57,4 @@ def _number(text: str | None) -> float | None:
     return float(text) if text else None
 
 
-TABLES: dict[str, Callable[[], list[str]]] = {"sizes": sizes, "trials of sizes": trials}
+TABLES: dict[str, Callable[[], list[str]]] = {"sizes": sizes}

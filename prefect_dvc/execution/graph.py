@@ -6,7 +6,6 @@
 """
 
 import difflib
-import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,15 +19,11 @@ from prefect_dvc import dvc_private
 from prefect_dvc.settings.graph_files import graph_files, stage_names
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
 from prefect_dvc.system.remedies import reasons
+from prefect_dvc.workspace.contents import covers, inside
 
 
 class GraphError(Exception):
     """The graph or the requested target is wrong; the message has the value and the remedy."""
-
-
-def covers(out: str, path: str) -> bool:
-    """Return whether an output is the file or the directory at `path`, or the directory around that."""
-    return f"{path}/".startswith(f"{out}/")
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,7 @@ def nodes(repo: Repo, stages: list[Stage]) -> list[Any]:
 
 
 def _outs(repo: Repo, node: Any) -> tuple[str, ...]:
-    return tuple(os.path.relpath(out.fs_path, repo.root_dir) for out in node.outs if out.protocol == "local")
+    return tuple(path for path, _ in inside(node.outs, Path(repo.root_dir)))
 
 
 def _needs(node: Any) -> Needs:

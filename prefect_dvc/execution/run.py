@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -25,11 +26,10 @@ from prefect_dvc.execution.cache import cache_of, remove_broken
 from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.graph import GraphError, Stage, nodes, read_graph
 from prefect_dvc.execution.outcome import Outcome, StageError
-from prefect_dvc.execution.slots import Slots, alone
+from prefect_dvc.execution.slots import Slots, turn
 from prefect_dvc.execution.stages import Stages
 from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import check_words, configure
-from prefect_dvc.system.process import HeldError, held
 from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, untrack_outputs
 from prefect_dvc.workspace.directory import prune, worktree
@@ -137,11 +137,12 @@ class Run:
             raise NotHandedOffError(f"The result of stage '{stage.name}' is here, but does not fit its inputs.")
         return Outcome.RAN_ON_GPU if there is Outcome.RAN else found
 
-    def _mutex(self, stage: Stage) -> AbstractContextManager[None]:
+    def _mutex(self, stage: Stage) -> AbstractContextManager[bool]:
         if stage.needs.mutex is None:
-            return contextlib.nullcontext()
+            return contextlib.nullcontext(enter_result=False)
         holder = f"stage '{stage.name}' of run {self.name}"
-        return alone(self.root / MUTEXES / f"{stage.needs.mutex}.lock", holder, lambda: self.commands.closed)
+        lock = self.root / MUTEXES / f"{stage.needs.mutex}.lock"
+        return turn([lock], holder, stopped=lambda: self.commands.closed)
 
     def in_threads(self, log: Callable[[Stage, str], None], done: Callable[[Stage, Outcome], None]) -> None:
         """Run all stages, each as soon as its upstream is done. Raises PipelineError.
@@ -150,28 +151,22 @@ class Run:
             log: Called with each line that a stage prints.
             done: Called when a stage is up to date.
         """
-        missing = {stage.name: set(stage.upstream) for stage in self.stages}
-        running: dict[Future[None], Stage] = {}
+        places, running = {stage.name: place for place, stage in enumerate(self.stages)}, dict[Future[None], str]()
+        order = TopologicalSorter({stage.name: stage.upstream for stage in self.stages})
+        order.prepare()
 
         def work(stage: Stage) -> None:
             done(stage, self.bring_up_to_date(stage, lambda line: log(stage, line)))
 
         with ThreadPoolExecutor(max(1, min(len(self.stages), MOST_THREADS))) as threads:
-
-            def start(stages: list[Stage]) -> None:
-                for stage in stages:
-                    del missing[stage.name]
-                    running[threads.submit(work, stage)] = stage
-
             try:
-                start([stage for stage in self.stages if not stage.upstream])
-                while running:
+                while (ready := order.get_ready()) or running:
+                    for name in sorted(ready, key=places.__getitem__):
+                        running[threads.submit(work, self.stages[places[name]])] = name
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        ended = running.pop(future)
+                        name = running.pop(future)
                         if future.exception() is None:
-                            for upstream in missing.values():
-                                upstream.discard(ended.name)
-                    start([stage for stage in self.stages if stage.name in missing and not missing[stage.name]])
+                            order.done(name)
             finally:
                 self.commands.end()
         self.check()
@@ -329,17 +324,11 @@ def open_in_place(root: Path, *, target: str | None, force: bool, parallel: int,
                 work.close()
 
 
-@contextmanager
-def _alone_in(root: Path, log: Log) -> Iterator[None]:
+def _alone_in(root: Path, log: Log) -> AbstractContextManager[bool]:
     """Wait for another run in the workspace itself, and for commands that a killed one has left."""
-    lock, me = root / IN_PLACE, f"{' '.join(['prefect-dvc', *sys.argv[1:]])} (process {os.getpid()})"
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(held(lock, me))
-        except HeldError as other:
-            log(f"Waiting for {other}, which works in this workspace, or for the end of its commands.")
-            stack.enter_context(held(lock, me, wait=True))
-        yield
+    told = "Waiting for {}, which works in this workspace, or for the end of its commands."
+    me = f"{' '.join(['prefect-dvc', *sys.argv[1:]])} (process {os.getpid()})"
+    return turn([root / IN_PLACE], me, told=lambda others: log(told.format(others)))
 
 
 def summary(run: Run) -> str:

@@ -11,14 +11,14 @@ import os
 import threading
 import time
 from bisect import insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from prefect_dvc.execution.outcome import StageError
 from prefect_dvc.settings.resources import CPUS, MEMORY, Needs, gigabytes
-from prefect_dvc.system.process import HeldError, held
+from prefect_dvc.system.process import hold_one
 
 CGROUP = Path("/sys/fs/cgroup/memory.max")  # the limit of a container
 POLL_SECONDS = 0.2
@@ -99,42 +99,31 @@ class Slots:
 
 
 @contextmanager
-def queued(directory: Path, most: int, holder: str, log: Callable[[str], None]) -> Iterator[None]:
-    """Wait until fewer than `most` others hold a place in `directory`, and hold one; a killed process holds none.
+def turn(
+    locks: Sequence[Path],
+    holder: str,
+    *,
+    told: Callable[[str], None] = lambda others: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[bool]:
+    """Wait until one of some locks is free, and hold it; yield whether it had to wait. A killed process holds none.
 
-    Example:
-        with queued(root / ".dvc/tmp/queue", 3, "prefect-dvc run (process 71)", print):
-            ...  # at most three at a time
+    Args:
+        locks: Files; as many may have their turn at a time.
+        holder: What the others read.
+        told: Told once who holds them.
+        stopped: Whether to give up.
+
+    Raises:
+        StageError: It has given up.
     """
-    told = False
+    waited = False
     with ExitStack() as stack:
-        while True:
-            others = list[str]()
-            for number in range(most):
-                try:
-                    stack.enter_context(held(directory / f"{number}.lock", holder))
-                    break
-                except HeldError as other:
-                    others.append(str(other))
-            if len(others) < most:
-                break
-            if not told:
-                log(f"Waiting, since {most} runs are in progress: {'; '.join(others)}.")
-                told = True
+        while others := "; ".join(hold_one(stack, locks, holder)):
+            if stopped():
+                raise StageError(f"The run is being stopped; {holder} waited for {others}.")
+            if not waited:
+                told(others)
+            waited = True
             time.sleep(POLL_SECONDS)
-        yield
-
-
-@contextmanager
-def alone(path: Path, holder: str, stopped: Callable[[], bool]) -> Iterator[None]:
-    """Hold the lock of a mutex, also against other runs; raises StageError if this run is stopped meanwhile."""
-    with ExitStack() as stack:
-        while True:
-            try:
-                stack.enter_context(held(path, holder))
-                break
-            except HeldError as other:
-                if stopped():
-                    raise StageError(f"The run is being stopped; {holder} waited for {other}.") from None
-                time.sleep(POLL_SECONDS)
-        yield
+        yield waited

@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, chdir, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, chdir, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,9 +25,8 @@ from prefect_dvc.execution.cache import cache_of, remove_damaged
 from prefect_dvc.execution.commands import Commands, Log, own_tools
 from prefect_dvc.execution.lockfiles import IgnoredOutputs, lock_order, put_in_order
 from prefect_dvc.execution.outcome import Outcome, StageError
-from prefect_dvc.execution.slots import alone
+from prefect_dvc.execution.slots import turn
 from prefect_dvc.system.editable import editable_packages
-from prefect_dvc.system.process import HeldError, held
 from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.directory import KEYS
 
@@ -98,22 +97,17 @@ class Stages:
                     self._save(stage)
         return Outcome.RAN
 
-    @contextmanager
-    def _alone(self, stage: Any, key: str | None, log: Log) -> Iterator[bool]:
+    def _alone(self, stage: Any, key: str | None, log: Log) -> AbstractContextManager[bool]:
         """Wait while another run of this workspace does the same work; yield whether one did. Raises StageError."""
         if key is None:
-            yield False
-            return
-        lock, me = self._root / KEYS / f"{key}.lock", f"{stage.addressing} in {self.repo.root_dir}"
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(held(lock, me))
-                another = False
-            except HeldError as other:
-                log(f"Waiting for the same work in another run: {other}. This run takes its result.")
-                stack.enter_context(alone(lock, me, lambda: self.commands.closed))
-                another = True
-            yield another
+            return nullcontext(enter_result=False)
+        told = "Waiting for the same work in another run: {}. This run takes its result."
+        return turn(
+            [self._root / KEYS / f"{key}.lock"],
+            f"{stage.addressing} in {self.repo.root_dir}",
+            told=lambda others: log(told.format(others)),
+            stopped=lambda: self.commands.closed,
+        )
 
     def take_result(self, name: str, log: Log, *, force: bool = False) -> Outcome | None:
         """Bring a stage up to date from DVC's cache alone; None if it would have to run. Raises StageError.

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from prefect_dvc.registry.noise import Draw, Draws, Interval, of_draws, of_singles
+from prefect_dvc.registry.noise import Draw, Draws, Interval, of_draws
 from prefect_dvc.settings.flows_yaml import FILE, Registry, SettingsError, Tolerance
 
 Metrics = Mapping[str, float | None]
@@ -102,14 +102,9 @@ def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]
             before, after = promoted.metrics[metric], new.metrics.get(metric)
             allowed = _allowed(tolerance, before)
             problem = _benchmark_problem(metric, promoted, new) or _problem(metric, before, after, allowed)
-            rows.append(Row(metric, before, after, allowed, problem, _interval(metric, promoted, new)))
+            interval = of_draws(promoted.draws.get(metric, ()), new.draws.get(metric, ()))
+            rows.append(Row(metric, before, after, allowed, problem, interval))
     return rows
-
-
-def _interval(metric: str, promoted: Figures, new: Figures) -> Interval | None:
-    if metric in promoted.draws and metric in new.draws:
-        return of_draws(promoted.draws[metric], new.draws[metric])
-    return of_singles(metric, promoted.metrics, new.metrics)
 
 
 def tolerance_of(metric: str, tolerances: Mapping[str, Tolerance]) -> Tolerance | None:

@@ -1,10 +1,10 @@
 """The figures of all promoted versions, from the messages of their tags: do they rise or fall over the weeks?"""
 
-import io
 import math
 from collections.abc import Callable
 from pathlib import Path
 
+from prefect_dvc.charts import Panel
 from prefect_dvc.registry.promotion import Channel, registered
 from prefect_dvc.workspace.git import END, git
 
@@ -30,27 +30,10 @@ def _figures(root: Path, channel: Channel, version: str) -> dict[str, float]:
     return {name: value for name, value in found.items() if name and math.isfinite(value)}
 
 
-def chart(versions: list[Version], wanted: Callable[[str], bool]) -> bytes | None:
-    """Draw a panel for each figure over the versions, as PNG; None if there are fewer than two versions."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import
-    from matplotlib.figure import Figure
-
-    names = [name for name in dict.fromkeys(name for _, known in versions for name in known) if wanted(name)][:MOST]
-    if len(versions) < 2 or not names:
-        return None
-    across = min(3, len(names))
-    down = math.ceil(len(names) / across)
-    figure = Figure(figsize=(4.5 * across, 2.6 * down), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(down, across, squeeze=False).ravel()
-    for axes in panels[len(names) :]:
-        axes.set_visible(False)
-    for axes, name in zip(panels, names, strict=False):
-        points = [(place, known[name]) for place, (_, known) in enumerate(versions) if name in known]
-        axes.plot(*zip(*points, strict=True), marker="o")
-        axes.set_title(name, fontsize=9)
-        axes.set_xticks(range(len(versions)), [version for version, _ in versions], fontsize=8)
-        axes.spines[["top", "right"]].set_visible(False)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()
+def panels(versions: list[Version], wanted: Callable[[str], bool]) -> list[Panel]:
+    """Return a panel for each figure over the versions; none if there are fewer than two versions."""
+    if len(versions) < 2:
+        return []
+    names = [name for name in dict.fromkeys(name for _, known in versions for name in known) if wanted(name)]
+    points = {name: [(version, known[name]) for version, known in versions if name in known] for name in names[:MOST]}
+    return [Panel(name, "version", *zip(*given, strict=True)) for name, given in points.items()]

@@ -4,15 +4,14 @@ DVC resolves every dvc.yaml and .dvc file, with templates, matrices and working 
 dvc.lock in the root alone would have some of the outputs, under paths of other directories.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dvc.repo import Repo
 
-from prefect_dvc.execution.graph import covers
 from prefect_dvc.settings.graph_files import GRAPH
+from prefect_dvc.workspace.contents import covers, inside
 
 
 @dataclass(frozen=True)
@@ -56,9 +55,9 @@ def read_outputs(root: Path, revision: str | None = None) -> Outputs:
     """
     with Repo(str(root), rev=revision) as repo:
         found = tuple(
-            Output(os.path.relpath(out.fs_path, repo.root_dir), str(out.hash_info.value), out.use_cache, out.remote)
-            for out in repo.index.outs
-            if out.is_in_repo and out.hash_info
+            Output(path, str(out.hash_info.value), out.use_cache, out.remote)
+            for path, out in inside(repo.index.outs, Path(repo.root_dir))
+            if out.hash_info
         )
         artifacts: dict[str, str] = {}
         for file, of_file in repo.artifacts.read().items():

@@ -8,7 +8,7 @@
 
     dvc artifacts get URL student --stage production      fetches the model at the stage
     prefect-dvc show                        list the versions, and mark the one at the stage
-    prefect-dvc show DIRECTORY              say which version a copied model is
+    prefect-dvc show DIRECTORY              say which version a copied model is, and of what data it was made
     prefect-dvc rollback                    assigns the previous one again
     prefect-dvc promote RUN                 promotes a kept run without comparing it
 
@@ -43,7 +43,7 @@ from prefect_dvc.registry.tags import damaged_tags
 from prefect_dvc.settings.flows_yaml import SettingsError, read_config
 from prefect_dvc.system.process import held
 from prefect_dvc.system.remedies import reasons
-from prefect_dvc.workspace.contents import contents
+from prefect_dvc.workspace.contents import contents, covers, files, inside
 from prefect_dvc.workspace.directory import REFS
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 from prefect_dvc.workspace.snapshot import refuse_read_only
@@ -462,17 +462,29 @@ def show(root: Path, channel: Channel) -> str:
 
 
 def trace(root: Path, channel: Channel, directory: Path) -> str:
-    """Say which version a copied model is, by the hash of its files; raises PromotionError if it is none."""
+    """Say which version a copied model is, by the hash of its files, and list its inputs.
+
+    Raises PromotionError if it is none.
+    """
     with Repo(str(root)) as repo:
         found = contents(repo, directory.absolute()).total
     for version in reversed(registered(root, channel.artifact)):
         if found == model_hash(channel.artifact, outputs(root, version.commit)):
             told = git(root, "log", "-1", "--date=iso", "--format=%h  %ad  %s%n%n%b", END, version.commit)
-            return f"{channel.artifact}@{version.name}  {told}"
+            return f"{channel.artifact}@{version.name}  {told}\n\n{_made_of(root, channel, version)}"
     raise PromotionError(
         f"{directory} is not a registered version of '{channel.artifact}': its hash is {found or 'that of no file'}. "
         f"Fetch the tags of its registry, or see {command(channel, 'show')}"
     )
+
+
+def _made_of(root: Path, channel: Channel, version: Version) -> str:
+    """List the inputs of the stage that makes the artifact of a version, each with DVC's hash of it."""
+    path = path_of(root, channel, version.commit)
+    with Repo(str(root), rev=version.commit) as repo:
+        makers = {out.stage for each, out in inside(repo.index.outs, Path(repo.root_dir)) if covers(each, path)}
+        deps = [dep for stage in makers for dep in files(stage.deps) if dep.hash_info]
+        return "\n".join(f"made of {dep.def_path}: {dep.hash_info.name} {dep.hash_info.value}" for dep in deps)
 
 
 def command(channel: Channel, action: str) -> str:
@@ -487,7 +499,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="prefect-dvc", description="The promoted model.")
     actions = parser.add_subparsers(dest="action", required=True)
     shown = actions.add_parser("show", help="list the versions, and mark the one at the stage")
-    shown.add_argument("model", nargs="?", type=Path, help="a copy of a model: say which version it is")
+    shown.add_argument("model", nargs="?", type=Path, help="a copy of a model: say which version it is, and of what")
     back = actions.add_parser("rollback", help="assign the previous version again")
     back.add_argument("--to", metavar="VERSION", help="the version to assign (default: the previous one)")
     by_hand = actions.add_parser("promote", help="promote a kept run without comparing it")

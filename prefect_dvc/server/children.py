@@ -8,11 +8,12 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from prefect_dvc.execution.commands import Log
 from prefect_dvc.system.process import end_group, supervised
@@ -36,6 +37,7 @@ class Child:
         clone: Its working directory.
         log: The file that gets its output.
         needed: Whether nothing works without it; otherwise it is given up.
+        died: Called when it has died, before it is started again.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Child:
     clone: Path
     log: Path
     needed: bool = True
+    died: Callable[[], None] = lambda: None
     process: subprocess.Popen[bytes] | None = None
     deaths: list[float] = field(default_factory=list)
 
@@ -81,6 +84,7 @@ class Child:
             say(f"{ended} It is given up, since it was started {DEATHS} times again.")
             return
         say(f"{ended} It is started again.")
+        self.died()
         self.start()
 
 
@@ -90,30 +94,29 @@ class Children:
     def __init__(self, home: Path) -> None:
         self._home, self._all = home, list[Child]()
 
-    def start(self, name: str, command: Sequence[str], clone: Path, *, needed: bool = True) -> Path:
-        """Start a process, and return its log."""
-        child = Child(name, command, clone, self._home / f"{name}.log", needed)
+    def start(self, name: str, command: Sequence[str], clone: Path, **options: Any) -> Path:
+        """Start a process, with further options of `Child`, and return its log."""
+        child = Child(name, command, clone, self._home / f"{name}.log", **options)
         self._all.append(child)
         child.start()
         return child.log
 
-    def watch(self, say: Log) -> None:
-        """Look after all of them until Ctrl-C; raises ChildError."""
+    def watch(self, say: Log, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Look after all of them until Ctrl-C, and call `meanwhile` each time; raises ChildError."""
         while True:
             for child in self._all:
                 child.look(say)
+            meanwhile()
             time.sleep(POLL_SECONDS)
 
     @contextmanager
     def running(self) -> Iterator["Children"]:
         """End all processes with the block."""
-        with ExitStack() as stack:
-            stack.callback(self._end)
+        try:
             yield self
-
-    def _end(self) -> None:
-        processes = [child.process for child in reversed(self._all) if child.process is not None]
-        for process in processes:  # all at once, since each may take its time
-            process.terminate()
-        for process in processes:
-            end_group(process)
+        finally:
+            processes = [child.process for child in reversed(self._all) if child.process is not None]
+            for process in processes:  # all at once, since each may take its time
+                process.terminate()
+            for process in processes:
+                end_group(process)

@@ -41,7 +41,7 @@ HOME = Path(".prefect")
 KEY = "key"  # file in the server's home
 KEY_FORM = r"[\w.-]+:[\w-]{20,}"
 USER = "prefect-dvc"
-LONGEST = 1000  # bytes of the file that are read
+LONGEST = 1000  # characters of the file that are read
 SCRIPT = """
 const key = location.hash.slice(1), told = document.querySelector("p");
 history.replaceState(null, "", "/enter");
@@ -108,7 +108,7 @@ def read_key(home: Path) -> str:
         home.chmod(stat.S_IRWXU)
         # Or the next run would take the key for a file of its own
         (home / ".gitignore").write_text("*\n", encoding="utf-8")
-        if not path.exists():
+        if not os.path.lexists(path):
             _make_key(path)
     except OSError as error:
         raise KeyFileError(
@@ -116,18 +116,12 @@ def read_key(home: Path) -> str:
             "there; set PREFECT_HOME to a folder of yours."
         ) from error
     remedy = f"remove it with `rm -r {path}`, and start the server again, which makes a new key"
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        raise KeyFileError(f"The key {path} cannot be opened ({error.strerror}); {remedy}") from error
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-            mode = stat.filemode(status.st_mode)
-            raise KeyFileError(f"The key {path} must be a file of this user with mode -rw-------, not {mode}; {remedy}")
-        key = os.read(descriptor, LONGEST).decode("ascii", "replace").strip()
-    finally:
-        os.close(descriptor)
+    status = path.lstat()  # the folder is this user's alone, so nobody exchanges the file
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+        mode = stat.filemode(status.st_mode)
+        raise KeyFileError(f"The key {path} must be a file of this user with mode -rw-------, not {mode}; {remedy}")
+    with path.open(encoding="ascii", errors="replace") as file:
+        key = file.read(LONGEST).strip()
     if not re.fullmatch(KEY_FORM, key):
         raise KeyFileError(f"The key {path} has {len(key)} characters that are not of the form USER:SECRET; {remedy}")
     return key

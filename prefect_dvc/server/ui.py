@@ -5,7 +5,7 @@
     worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
 
 With the second clone, GPU stages are handed off on one machine just as between several, if it has a card. A process
-that dies is started again, with a line that says so (children.py).
+that dies is started again, with a line that says so (children.py), and so are the flow runs of a worker (orphans.py).
 """
 
 import argparse
@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,7 @@ import httpx
 from prefect_dvc.server.children import ChildError, Children
 from prefect_dvc.server.database import RETRIES, URL, Database, DatabaseError, postgresql
 from prefect_dvc.server.deploy import HEARTBEAT_SECONDS, RUNS_POOL, DeployError, deploy
+from prefect_dvc.server.orphans import Orphans
 from prefect_dvc.server.serve import HOME, KEY, PORT, KeyFileError, PortError, link, origin_of, read_key, refuse_taken
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 from prefect_dvc.workspace.snapshot import refuse_read_only
@@ -85,22 +86,24 @@ def _run(root: Path, port: int, database: Database) -> None:
     """Start everything, and look after it until Ctrl-C. Raises KeyFileError, DatabaseError, DeployError, ChildError."""
     key, python = read_key(root / HOME), [sys.executable, "-P", "-m"]
     os.environ.update(settings(root, port, key))
-    with ExitStack() as stack, suppress(KeyboardInterrupt):
-        if database == Database.POSTGRESQL:
-            place = postgresql(root / HOME / "postgresql", root / HOME / "postgresql.log")
-            os.environ[URL] = stack.enter_context(place)
-        children = stack.enter_context(Children(root / HOME).running())
+    say = partial(print, flush=True)
+    orphans = Orphans(root, say)
+    if database == Database.POSTGRESQL:
+        os.environ[URL] = postgresql()
+    with suppress(KeyboardInterrupt), Children(root / HOME).running() as children:
         server = [*python, "prefect_dvc.server.serve", "--no-link", "--port", str(port)]
         wait_for_server(children.start("server", server, root))
         deploy()
-        children.start("runs", [*python, "prefect", "worker", "start", "--pool", RUNS_POOL, "--type", "process"], root)
+        orphans.find(crashed=False)  # of a machine that was switched off
+        worker = [*python, "prefect", "worker", "start", "--pool", RUNS_POOL, "--type", "process"]
+        children.start("runs", worker, root, died=partial(orphans.find, crashed=True))
         children.start("gpu", [*python, "prefect_dvc.gpu_stage"], second_clone(root), needed=False)
         print(
             f"Prefect is at {link(origin_of(port), key)} for you alone: the link has the key, which is kept in "
             f"{HOME / KEY}. The logs are in {HOME}. Ctrl-C stops it.",
             flush=True,
         )
-        children.watch(partial(print, flush=True))
+        children.watch(say, orphans.look)
 
 
 if __name__ == "__main__":

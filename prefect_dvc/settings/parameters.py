@@ -148,10 +148,11 @@ def nested(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def known_keys(directory: Path) -> dict[str, Any]:
-    """Return a JSON schema for the overrides of a form: it refuses a key that no file of parameters and not `open` has.
+    """Return a JSON schema for the overrides of a form: it refuses a name that no file of parameters has.
 
-    A key is dotted or nested, {"student.epochs": 3} or {"student": {"epochs": 3}}, as `flat` reads them; one of another
-    file than params.yaml has its path: {"conf/train.yaml:rate": 0.1}.
+    A name is that of a value or of a section, dotted or not; one of another file than params.yaml has its path:
+    {"conf/train.yaml:rate": 0.1}. Below the sections `open` of flows.yaml there may be any; with `params.check`, below
+    every section of params.yaml, since that command decides when the run starts.
 
     Example:
         >>> known_keys(Path("nowhere"))
@@ -160,29 +161,15 @@ def known_keys(directory: Path) -> dict[str, Any]:
     files = [file for file in parameter_files(directory) if (directory / file).exists()]
     if not files:
         return {"type": "object"}
-    others = [f"{file}:{key}" for file in files if file != PARAMS for key in nested(_read(directory / file))]
-    params = _read(directory / PARAMS) if PARAMS in files else {}
-    schema = _schema(params, read_config(directory).params.open)
-    schema["propertyNames"]["anyOf"].append({"enum": others}) if others else None
-    return {"type": "object"} | schema
-
-
-def _schema(params: Mapping[str, Any], additions: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of a section to which a run may add keys below `additions`.
-
-    Its sections stand in patternProperties: for `properties`, Prefect's page would show hundreds of fields.
-    """
-    known = nested(params)
-    names: list[dict[str, Any]] = [{"enum": list(known)}]
-    if additions:
-        names.append({"pattern": f"^({'|'.join(map(re.escape, additions))})\\."})
-    sections = {}
-    for key, value in known.items():
-        below = [section.removeprefix(f"{key}.") for section in additions if section.startswith(f"{key}.")]
-        is_open = any(f"{key}.".startswith(f"{section}.") for section in additions)
-        if isinstance(value, Mapping) and value and not is_open:
-            sections[f"^{re.escape(key)}$"] = _schema(value, below)
-    return {"propertyNames": {"anyOf": names}} | ({"patternProperties": sections} if sections else {})
+    known = [key if file == PARAMS else f"{file}:{key}" for file in files for key in nested(_read(directory / file))]
+    settings = read_config(directory).params
+    params = _read(directory / PARAMS) if settings.check and PARAMS in files else {}
+    sections = [
+        key for key, value in params.items() if isinstance(value, Mapping)
+    ]  # the check knows keys with a default
+    additions = [{"pattern": f"^{re.escape(section)}\\."} for section in dict.fromkeys([*settings.open, *sections])]
+    # In `properties`, Prefect's page would show hundreds of fields
+    return {"type": "object", "propertyNames": {"anyOf": [{"enum": known}, *additions]}}
 
 
 def assignments(given: Sequence[str], *, last: bool = False) -> dict[str, Any]:

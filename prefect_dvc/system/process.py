@@ -12,8 +12,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from prefect_dvc.system.supervisor import SECONDS_TO_END
@@ -61,6 +61,19 @@ def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
         finally:
             _locks.discard(file.fileno())
             file.truncate(0)
+
+
+def hold_one(stack: ExitStack, locks: Iterable[Path], holder: str) -> list[str]:
+    """Hold the first of some locks that is free until `stack` closes; return nothing, or the holders if none is."""
+    others = list[str]()
+    for lock in locks:
+        try:
+            stack.enter_context(held(lock, holder))
+        except HeldError as other:
+            others.append(str(other))
+        else:
+            return []
+    return others
 
 
 def open_streams() -> None:

@@ -1,7 +1,6 @@
-"""One line for an error of a DVC remote, with its remedy: each library of a remote raises errors of its own."""
+"""One line for an error of DVC or of a remote, with its remedy: each library of a remote raises errors of its own."""
 
 import re
-import socket
 
 from dvc.exceptions import DvcException
 
@@ -14,22 +13,6 @@ REMEDIES = (
         "Start the remote's host or correct the address: dvc remote list",
     ),
 )
-
-
-def one_line(error: BaseException) -> str:
-    """Return the kind and the text of an error in one line, and the remedy if one is known.
-
-    Args:
-        error: Whatever a remote's library has raised.
-
-    Returns:
-        A line that names this machine, since both sides of a hand-off use remotes.
-
-    Example:
-        >>> one_line(FileNotFoundError("The specified bucket does not exist")).rpartition(": ")[0].partition(" on ")[0]
-        'FileNotFoundError'
-    """
-    return _with_remedy(f"{type(error).__name__} on {socket.gethostname()}: {' '.join(str(error).split())}")
 
 
 def reasons(error: BaseException) -> str:
@@ -47,11 +30,8 @@ def reasons(error: BaseException) -> str:
         if text not in " ".join(found):
             found.append(f"{kind}{text}")
         cause = cause.__cause__
-    return _with_remedy(": ".join(found))
-
-
-def _with_remedy(line: str) -> str:
+    line = ": ".join(found)
     for pattern, remedy in REMEDIES:
-        if found := re.search(pattern, line):
-            return f"{line.rstrip('.')}. {found.expand(remedy)}"
+        if known := re.search(pattern, line):
+            return f"{line.rstrip('.')}. {known.expand(remedy)}"
     return line

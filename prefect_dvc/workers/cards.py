@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from prefect_dvc.settings.resources import GPU, Resources, labels
-from prefect_dvc.system.process import HeldError, held
+from prefect_dvc.system.process import held, hold_one
 from prefect_dvc.workers.capacity import Capacity
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -65,24 +65,13 @@ def _taken(
             if label == GPU
             else [(str(unit), [f"{label}-{unit}"]) for unit in range(capacity.others[label])]
         )
-        free = (name for name, files in places if _any_lock(stack, files, holder))
+        free = (name for name, files in places if not hold_one(stack, [locks() / file for file in files], holder))
         got = list(islice(free, count))  # and not one more
         if len(got) < count:
             busy.append(f"{label}: {count}")
         elif label == GPU:
             cards = got
     return busy, cards
-
-
-def _any_lock(stack: ExitStack, files: list[str], holder: str) -> bool:
-    """Take one of the locks, if one is free."""
-    for name in files:
-        try:
-            stack.enter_context(held(locks() / name, holder))
-        except HeldError:
-            continue
-        return True
-    return False
 
 
 def _name_of(number: int) -> str:

@@ -43,9 +43,10 @@ from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.graph import Stage
 from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import Run
-from prefect_dvc.system.remedies import one_line
+from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workers.request import PROTOCOL, REFS, HandoffError, StageRequest, read_request, seconds
 from prefect_dvc.workers.versions import different, versions
+from prefect_dvc.workspace.contents import inside, overlaps
 from prefect_dvc.workspace.directory import REFS as KEPT
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 from prefect_dvc.workspace.snapshot import snapshot
@@ -57,7 +58,6 @@ HOUR = 3600.0
 TRY_SECONDS = 10.0  # for inputs: as long as they are on their way, nothing would be lost
 LONGEST_PAUSE = 60.0  # seconds between two tries
 REFUSED, FAILED = 1, 2  # statuses of a step; after the second it may be tried again
-ASKED_AGAIN = 3  # times
 POLL_SECONDS = 0.2
 REQUEST = Path(".dvc/tmp/request.json")  # in the run's directory on the worker
 LONGEST_PART = 100  # of a key, in letters
@@ -131,7 +131,10 @@ def hand_off(run: Run, stage: Stage, log: Log) -> Outcome | None:
         HandoffError: It could not be handed off.
         StageError: Its command failed.
     """
-    from prefect_dvc.workers.pool import obstacle  # imports Prefect, which takes 2 s; the steps do not need it
+    from prefect_dvc.workers.pool import (  # imports Prefect, which takes 2 s; the steps do not need it
+        obstacle,
+        run_request,
+    )
 
     why_not = obstacle(stage.needs.resources)
     remote = None if run.remote else str(run.cache)  # a clone on the same host can read that
@@ -145,24 +148,10 @@ def hand_off(run: Run, stage: Stage, log: Log) -> Outcome | None:
     with _published(run.root, sent["revision"], log) as (code, ref):
         limits: dict[str, Any] = {"resources": dict(stage.needs.resources), "timeout": stage.needs.timeout}
         request = StageRequest(stage=stage.name, ref=ref, code=code, remote=remote, force=run.force, **limits, **sent)
-        entry, outcome = _ask(request, log, lambda: run.commands.closed)
+        entry, outcome = run_request(PROTOCOL, asdict(request), log, lambda: run.commands.closed)
     limit = seconds(GIVE_SECONDS, HOUR)
     steps.insist(limit, "the result is not here yet", "fetch", run.directory, remote, entry=entry)
     return outcome
-
-
-def _ask(request: StageRequest, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
-    """Let a worker carry out `request`, and ask again if contact was lost and a worker is back; not if it is forced."""
-    from prefect_dvc.workers.pool import LostError, is_back, run_request
-
-    for _ in range(0 if request.force else ASKED_AGAIN):
-        try:
-            return run_request(PROTOCOL, asdict(request), log, stopped)
-        except LostError as lost:
-            if not is_back(request.resources, stopped):
-                raise
-            log(f"Warning: {lost}\nA worker is online again and is asked for the result of stage '{request.stage}'.")
-    return run_request(PROTOCOL, asdict(request), log, stopped)
 
 
 def _refuse_uncommitted(directory: Path) -> None:
@@ -385,14 +374,9 @@ def _load(repo: Repo, name: str) -> DvcStage:
 
 def _inputs(repo: Repo, stage: DvcStage) -> list[str]:
     """List the stage's inputs that DVC tracks; git transfers the others."""
-    outputs = [out.fs_path for out in repo.index.outs]
-    paths = [dep.fs_path for dep in stage.deps if dep.protocol == "local" and dep.def_path]
-    tracked = [Path(path) for path in paths if any(_overlap(Path(path), Path(out)) for out in outputs)]
-    return [str(path.relative_to(repo.root_dir)) for path in tracked]
-
-
-def _overlap(one: Path, other: Path) -> bool:
-    return one.is_relative_to(other) or other.is_relative_to(one)
+    top = Path(repo.root_dir)
+    outputs = [path for path, _ in inside(repo.index.outs, top)]
+    return [path for path, dep in inside(stage.deps, top) if dep.def_path and overlaps(path, outputs)]
 
 
 def _locked(repo: Repo, stage: DvcStage) -> bool:
@@ -423,15 +407,20 @@ def run(step: str, given: str) -> int:
             with opened(Path(where["directory"]), where["remote"]) as repo:
                 print(json.dumps(STEPS[step](repo, **where["options"])))
         except TransferError as error:
-            print(error, *map(one_line, causes[-1:]))
+            print(error, *map(_here, causes[-1:]))
             return FAILED
         except HandoffError as error:
             print(error)
             return REFUSED
         except Exception as error:  # any error of a remote's library ends here as one line
-            print(one_line(error), *map(one_line, causes[-1:]))
+            print(_here(error), *map(_here, causes[-1:]))
             return REFUSED if isinstance(error, ConfigError) else FAILED  # there is no remote, or it is none
     return 0
+
+
+def _here(error: BaseException) -> str:
+    """Return an error in one line that names this machine, since both sides use remotes."""
+    return f"On {socket.gethostname()}: {reasons(error)}"
 
 
 @contextmanager

@@ -34,6 +34,7 @@ DEPLOYMENT = "gpu-stage/gpu-stage"
 STAGE_FAILED = "StageFailed"  # name of the state if the stage's command failed, not the hand-off
 BEAT = "prefect-dvc.beat"  # label of a flow run that changes while its process lives
 BEAT_SECONDS = 5.0
+ASKED_AGAIN = 3  # times
 POLL_SECONDS = 0.5
 QUICK_POLL, SLOW_POLL = 0.2, 2.0  # seconds between two questions about a run that has just begun, and about a long one
 PATIENCE = 20  # a question waits for this part of the time that has passed, so it adds 5 % at most
@@ -139,13 +140,20 @@ def _choose(client: SyncPrefectClient, wanted: Resources) -> str:
 def run_request(protocol: int, request: dict[str, Any], log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
     """Let a worker carry out `request`; return its run-cache entry KEY/VALUE and the outcome of the stage there.
 
-    Raises StageError if the stage's command failed, LostError if the worker fell silent, HandoffError otherwise.
+    If contact was lost and a worker is back, it is asked again, unless the request is forced. Raises StageError if the
+    stage's command failed, LostError if the worker fell silent, HandoffError otherwise.
     """
+    again = 0 if request["force"] else ASKED_AGAIN
     while True:
         try:
             return _run_once(protocol, request, log, stopped)
         except GoneError as gone:
             log(f"{gone} Another worker takes it.")
+        except LostError as lost:
+            if not again or not is_back(request["resources"], stopped):
+                raise
+            again -= 1
+            log(f"Warning: {lost}\nA worker is online again and is asked for the result of stage '{request['stage']}'.")
 
 
 def _run_once(protocol: int, request: dict[str, Any], log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:

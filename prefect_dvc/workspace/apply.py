@@ -13,20 +13,22 @@ A kept run notes its outputs in the message of its commit, since dvc.lock has th
 
 import argparse
 import json
+import os
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dvc.fs import localfs
 from dvc.repo import Repo
 from dvc_data.hashfile.hash_info import HashInfo
 from dvc_objects.fs.generic import transfer
 
-from prefect_dvc.workspace.contents import LEGACY, MD5, Content, cached, contents, store
-from prefect_dvc.workspace.directory import REFS, RUNS, locked
+from prefect_dvc.system.process import held
+from prefect_dvc.workspace.contents import LEGACY, MD5, Content, cached, contents, covers, inside, store
+from prefect_dvc.workspace.directory import REFS, RUNS
 from prefect_dvc.workspace.git import END, WorkspaceError, changed, git, has_content, paths
 from prefect_dvc.workspace.inputs import add_unseen, copy
 from prefect_dvc.workspace.snapshot import commit_of_run, dvc_at_rest, snapshot
@@ -78,10 +80,10 @@ def untrack_outputs(repo: Repo, root: Path) -> list[str]:
     They are in the snapshot if .gitignore does not name them, as after a stage that failed; DVC refuses outputs that
     git tracks. Return the paths of all such outputs.
     """
-    cached = [path for path, out in _outputs(repo.index.stages, repo.root_dir) if out.use_cache]
+    cached = [path for path, out in inside(repo.index.outs, Path(repo.root_dir)) if out.use_cache]
     own = set(paths(git(root, "ls-files", "-z")))
     here = set(paths(git(Path(repo.root_dir), "ls-files", "-z"))) - own
-    if found := sorted(file for file in here if any(f"{file}/".startswith(f"{path}/") for path in cached)):
+    if found := sorted(file for file in here if any(covers(path, file) for path in cached)):
         listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
         git(
             Path(repo.root_dir), "rm", "--cached", "--quiet", *listed, given="\0".join(found), GIT_LITERAL_PATHSPECS="1"
@@ -91,12 +93,13 @@ def untrack_outputs(repo: Repo, root: Path) -> list[str]:
 
 def recorded_outputs(repo: Repo) -> dict[str, str]:
     """Return DVC's hashes of all outputs that dvc.lock and the .dvc files have, by path."""
-    return {path: out.hash_info.value for path, out in _outputs(repo.index.stages, repo.root_dir) if out.hash_info}
+    outs = inside(repo.index.outs, Path(repo.root_dir))
+    return {path: out.hash_info.value for path, out in outs if out.hash_info}
 
 
 def noted_outputs(repo: Repo, names: Collection[str], before: Mapping[str, str]) -> Outputs:
     """Return the outputs of the stages `names`, as dvc.lock and the .dvc files have them now."""
-    found = _outputs((node for node in repo.index.stages if node.addressing in names), repo.root_dir)
+    found = inside((out for out in repo.index.outs if out.stage.addressing in names), Path(repo.root_dir))
     return {
         path: Output(
             now=out.hash_info.value,
@@ -108,13 +111,6 @@ def noted_outputs(repo: Repo, names: Collection[str], before: Mapping[str, str])
         for path, out in found
         if out.hash_info
     }
-
-
-def _outputs(nodes: Iterable[Any], top: str) -> Iterator[tuple[str, Any]]:
-    for node in nodes:
-        for out in node.outs:
-            if out.protocol == "local" and Path(out.fs_path).is_relative_to(top):
-                yield Path(out.fs_path).relative_to(top).as_posix(), out
 
 
 def outputs_of(root: Path, name: str) -> Outputs:
@@ -139,13 +135,14 @@ def apply_run(root: Path, name: str) -> None:
     after = git(root, "rev-parse", "--verify", END, f"{REFS}/{name}")
     before = git(root, "rev-parse", "--verify", END, f"{after}^")
     outputs = outputs_of(root, name)
-    with locked(root / RUNS / "workspace", how=0):  # wait for another run that is brought back
+    with held(root / RUNS / "workspace.lock", name, wait=True):  # wait for another run that is brought back
         files = changed(root, before, after)
         _refuse_changed(root, name, files, before, after)
         with dvc_at_rest(root), Repo(str(root)) as repo:
             listed = git(root, "ls-tree", "-r", "-z", "--format=%(objecttype) %(path)", END, after)
             in_git = {entry[5:] for entry in paths(listed) if entry.startswith("blob ")}  # not of a submodule
-            wanted = {path: out for path, out in outputs.items() if out.cached or not _within(path, in_git)}
+            there = {path for path in outputs if any(covers(path, file) for file in in_git)}
+            wanted = {path: out for path, out in outputs.items() if out.cached or path not in there}
             changes = [_change(repo, root / RUNS / name, path, out) for path, out in wanted.items()]
             _refuse_lost(name, changes)
             _refuse_unsaved(repo, name, changes)
@@ -155,16 +152,13 @@ def apply_run(root: Path, name: str) -> None:
                 _make(repo, change)
 
 
-def _within(path: str, files: Collection[str]) -> bool:
-    return path in files or any(file.startswith(f"{path}/") for file in files)
-
-
 def _restore(root: Path, name: str, revision: str, files: Sequence[str], *, stage: bool) -> None:
     """Write files of a run's commit; with `stage` (core.autostage), add those to the index that DVC would.
 
     Those that DVC writes have the line ends that it gave them, also if git would convert them.
     """
     own = [file for file in files if Path(file).name in (".gitignore", "dvc.lock") or file.endswith(".dvc")]
+    files = sorted(set(files) - (_as_they_are(root, revision, files) - set(own)))
     for where, wanted in (("--worktree", files), ("--staged", own if stage else [])):
         listed = [f"--source={revision}", where, "--pathspec-from-file=-", "--pathspec-file-nul"]
         if wanted:
@@ -172,6 +166,16 @@ def _restore(root: Path, name: str, revision: str, files: Sequence[str], *, stag
     for file in own:
         if (written := root / RUNS / name / file).is_file() and (root / file).is_file():
             copy(written.parent, written, root / file)
+
+
+def _as_they_are(root: Path, revision: str, files: Iterable[str]) -> set[str]:
+    """Return those that the workspace has with the content of a commit already, perhaps with line ends of its own."""
+    plain = [file for file in files if (root / file).is_file() and not (root / file).is_symlink() and "\n" not in file]
+    here = git(root, "hash-object", "--stdin-paths", given="\n".join(plain)).split() if plain else []
+    listed = git(root, "ls-tree", "-r", "-z", "--format=%(objectmode) %(objectname) %(path)", END, revision)
+    there = {path: (mode, name) for mode, name, path in (row.split(" ", 2) for row in paths(listed))}
+    modes = ["100755" if os.access(root / file, os.X_OK) else "100644" for file in plain]
+    return {file for file, *found in zip(plain, modes, here, strict=True) if there.get(file) == tuple(found)}
 
 
 def _refuse_changed(root: Path, name: str, files: set[str], before: str, after: str) -> None:
@@ -205,7 +209,9 @@ def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
     place = Path(repo.root_dir) / path
     target, source = cached(repo, output.now, output.hash_name), None
     if target is None and not output.cached and (directory / path).exists():
-        with Repo(str(directory)) as run:  # the workspace's own .dvcignore leaves out all that lies below .dvc
+        # The workspace's own .dvcignore leaves out all that lies below .dvc. A link may lead nowhere by now.
+        found = Content()
+        with suppress(OSError), Repo(str(directory)) as run:
             found = contents(run, directory / path, output.hash_name)
         target, source = (found, directory / path) if found.total == output.now else (None, None)
     if target is None:
@@ -291,7 +297,7 @@ def main() -> None:
     parser.add_argument("name", help=f"name of a kept run: `git for-each-ref {REFS}` lists them")
     try:
         apply_run(Path.cwd(), parser.parse_args().name)
-    except WorkspaceError as error:
+    except (WorkspaceError, OSError) as error:
         sys.exit(f"prefect-dvc apply: {error}")
 
 

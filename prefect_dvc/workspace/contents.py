@@ -1,6 +1,6 @@
 """The content of a path, as DVC hashes it: {"": "7d8f..."} of a file, {"a/b.txt": "09b1...", ...} of a directory."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,31 @@ from dvc_data.hashfile.hash_info import HashInfo
 from dvc_data.hashfile.tree import Tree
 from dvc_objects.errors import ObjectFormatError
 
+from prefect_dvc.dvc_private import is_remote_or_database
+
 MD5, LEGACY = "md5", "md5-dos2unix"  # the second is that of DVC before version 3
+
+
+def covers(out: str, path: str) -> bool:
+    """Return whether an output is the file or the directory at `path`, or the directory around that."""
+    return f"{path}/".startswith(f"{out}/")
+
+
+def overlaps(path: str, others: Iterable[str]) -> bool:
+    """Return whether a path is one of the others, lies in one, or around one."""
+    return any(covers(one, path) or covers(path, one) for one in others)
+
+
+def files(entries: Iterable[Any]) -> list[Any]:
+    """Return those of some inputs or outputs of stages that are local files."""
+    return [one for one in entries if not is_remote_or_database(one) and one.protocol == "local"]
+
+
+def inside(entries: Iterable[Any], top: Path) -> Iterator[tuple[str, Any]]:
+    """Yield those that lie in the repository at `top`, each after its path from there."""
+    for one in files(entries):
+        if (place := Path(one.fs_path)).is_relative_to(top):
+            yield place.relative_to(top).as_posix(), one
 
 
 @dataclass(frozen=True)

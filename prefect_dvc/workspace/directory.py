@@ -11,7 +11,6 @@ changed in place, such as that of a crawl (`paths.shared`), is one for the works
 it as a killed stage of the workspace does.
 """
 
-import fcntl
 import shutil
 import time
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from dvc.config import Config
 
 from prefect_dvc.dvc_private import LocalConfig
 from prefect_dvc.settings.flows_yaml import read_config
+from prefect_dvc.system.process import HeldError, held
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 from prefect_dvc.workspace.inputs import bring_parameter_files, bring_repositories
 
@@ -38,7 +38,7 @@ def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
     directory, paths = root.absolute() / RUNS / name, read_config(root).paths
     _refuse_submodule(root)
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with locked(directory):
+    with held(directory.with_suffix(".lock"), name):
         git(root, "worktree", "add", "--quiet", "--detach", END, str(directory), revision)
         bring_repositories(root, directory)
         bring_parameter_files(root, directory)
@@ -100,21 +100,13 @@ def _link_newer(source: Path, target: Path) -> None:
         linked.replace(place)
 
 
-@contextmanager
-def locked(directory: Path, how: int = fcntl.LOCK_NB) -> Iterator[None]:
-    """Hold `directory`.lock, which the system releases when the process ends, however it ends."""
-    with directory.with_suffix(".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | how)
-        yield
-
-
 def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
     """Remove the directories of runs that no process works in and that are older than `days`; return their names."""
     removed = []
     for lock in sorted((root / RUNS).glob("*.lock")):
         if time.time() - lock.stat().st_mtime < days * 86_400:
             continue
-        with suppress(BlockingIOError), locked(lock.with_suffix("")):  # a running run holds its lock
+        with suppress(HeldError), held(lock, "prune"):  # a running run holds its lock
             directory = lock.with_suffix("")
             if directory.exists():
                 shutil.rmtree(directory)  # git would refuse one that has lost its .git, or that has submodules

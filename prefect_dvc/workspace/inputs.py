@@ -25,9 +25,8 @@ from typing import Any
 
 from dvc.repo import Repo
 
-from prefect_dvc.dvc_private import is_remote_or_database
 from prefect_dvc.settings.graph_files import parameter_files
-from prefect_dvc.workspace.contents import contents, recorded
+from prefect_dvc.workspace.contents import contents, covers, files, inside, overlaps, recorded
 from prefect_dvc.workspace.git import (
     LINK,
     REPOSITORY,
@@ -60,11 +59,7 @@ def bring_repositories(root: Path, directory: Path) -> None:
 
 def _leads_out(root: Path, path: str) -> bool:
     link = root / path
-    return link.is_symlink() and not link.readlink().is_absolute() and not _inside(link.resolve(), root.resolve())
-
-
-def _inside(path: Path, place: Path) -> bool:
-    return path == place or place in path.parents
+    return link.is_symlink() and not link.readlink().is_absolute() and not link.resolve().is_relative_to(root.resolve())
 
 
 def bring_parameter_files(root: Path, directory: Path) -> None:
@@ -103,16 +98,15 @@ def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *
     """
     top, root = Path(repo.root_dir), Path(workspace.root_dir)
     _refuse_outside(stages, root, top)
-    outs = (out for node in repo.index.stages for out in _files(node.outs) if _is_made(node, out))
-    made = {path for out in outs if (path := _relative(out, top)) is not None}
+    made = {path for path, out in inside(repo.index.outs, top) if _is_made(out.stage, out)}
     wanted = _wanted(stages, made, top, root)
     _bring_ignored(wanted, made, root, top, log)
     if edited:
         _bring_converted(root, top)
         _bring_edited(stages, workspace, top, log)
     _make_places(stages, wanted, root, top)
-    read = {path for node in stages for dep in _files(node.deps) if (path := _relative(dep, top)) is not None}
-    if missing := sorted(path for path in read if _is_missing(path, root, top) and not _overlaps(path, made)):
+    read = {path for node in stages for path, _ in inside(node.deps, top)}
+    if missing := sorted(path for path in read if _is_missing(path, root, top) and not overlaps(path, made)):
         raise WorkspaceError(
             f"The workspace has {', '.join(missing)}, which a stage reads, but neither git nor DVC has it, and it "
             "could not be copied: `dvc add` it, or name it under paths.brought in flows.yaml."
@@ -123,17 +117,6 @@ def _is_missing(path: str, root: Path, top: Path) -> bool:
     return (root / path).exists() and not (top / path).exists()
 
 
-def _files(entries: Iterable[Any]) -> list[Any]:
-    """Return the inputs or outputs that are local files."""
-    return [one for one in entries if not is_remote_or_database(one) and one.protocol == "local"]
-
-
-def _relative(entry: Any, top: Path) -> str | None:
-    """Return the path of an input or output from the top of the repository; None if it lies outside."""
-    path = Path(entry.fs_path)
-    return path.relative_to(top).as_posix() if _inside(path, top) else None
-
-
 def _is_made(node: Any, out: Any) -> bool:
     """Return whether DVC brings an output: one that a command makes from nothing and that the cache has."""
     return bool(node.cmd and not node.frozen and out.use_cache and not out.persist)
@@ -142,18 +125,19 @@ def _is_made(node: Any, out: Any) -> bool:
 def _refuse_outside(stages: Sequence[Any], root: Path, top: Path) -> None:
     """Refuse stages that name what lies beside the repository: from a run's directory, the path leads elsewhere."""
     for node in stages:
-        entries = [one.def_path for one in _files([*node.deps, *node.outs]) if _relative(one, top) is None]
-        if own := [path for path in entries if Path(path).is_absolute() and _inside(Path(path), root)]:
+        named = files([*node.deps, *node.outs])
+        entries = [one.def_path for one in named if not Path(one.fs_path).is_relative_to(top)]
+        if own := [path for path in entries if Path(path).is_absolute() and Path(path).is_relative_to(root)]:
             raise WorkspaceError(
                 f"Stage '{node.addressing}' has {own[0]}, an absolute path into the repository: in a run it leads to "
                 f"the workspace. Write {Path(own[0]).relative_to(root)} in dvc.yaml, from the directory of the stage."
             )
         outside = [path for path in entries if not Path(path).is_absolute()]
         lines = node.cmd if isinstance(node.cmd, list) else [node.cmd or ""]
-        place = root / Path(node.wdir).relative_to(top) if _inside(Path(node.wdir), top) else None
+        place = root / Path(node.wdir).relative_to(top) if Path(node.wdir).is_relative_to(top) else None
         for word in UPWARDS.findall(" ".join(lines)) if place is not None else ():
             path = Path(os.path.normpath(place / word))
-            outside += [word] * (not _inside(path, root) and path.exists())
+            outside += [word] * (not path.is_relative_to(root) and path.exists())
         if outside:
             raise WorkspaceError(
                 f"Stage '{node.addressing}' has {outside[0]}, which lies outside of the repository. The directory of a "
@@ -164,15 +148,14 @@ def _refuse_outside(stages: Sequence[Any], root: Path, top: Path) -> None:
 
 def _wanted(stages: Sequence[Any], made: set[str], top: Path, root: Path) -> set[str]:
     """Return the paths that the stages read and DVC does not make, with those to which links in them lead."""
-    entries = [dep for node in stages for dep in _files(node.deps)]
-    entries += [out for node in stages for out in _files(node.outs) if not _is_made(node, out)]
-    found = {path for entry in entries if (path := _relative(entry, top)) is not None}
+    found = {path for node in stages for path, _ in inside(node.deps, top)}
+    found |= {path for node in stages for path, out in inside(node.outs, top) if not _is_made(node, out)}
     links = [path for path, mode in special_entries(top, "HEAD").items() if mode == LINK]
     while True:
-        followed = found | {link for link in links if _overlaps(link, found)}
+        followed = found | {link for link in links if overlaps(link, found)}
         followed |= {target for path in followed if (target := _target(root, path)) is not None}
         if followed == found:
-            return {path for path in found if not any(path.startswith(f"{one}/") for one in made)} - made
+            return {path for path in found if not any(covers(one, path) for one in made)}
         found = followed
 
 
@@ -180,14 +163,9 @@ def _target(root: Path, path: str) -> str | None:
     """Return the place in the workspace to which a path leads over links."""
     with suppress(OSError, RuntimeError):  # links in a circle
         real = (root / path).resolve()
-        if _inside(real, root.resolve()):
+        if real.is_relative_to(root.resolve()):
             return real.relative_to(root.resolve()).as_posix()
     return None
-
-
-def _overlaps(path: str, others: Iterable[str]) -> bool:
-    """Return whether a path is one of the others, lies in one, or around one."""
-    return any(f"{path}/".startswith(f"{one}/") or f"{one}/".startswith(f"{path}/") for one in others)
 
 
 def _bring_ignored(wanted: set[str], made: set[str], root: Path, top: Path, log: Log) -> None:
@@ -220,10 +198,14 @@ def _bring_converted(root: Path, top: Path) -> None:
     for path in paths(git(top, "ls-files", "-z")):
         source, target = root / path, top / path
         links = source.is_symlink() or target.is_symlink()
-        if path in set_by_run or links or not source.is_file() or not target.is_file():
+        if path in set_by_run or not (source.is_symlink() or source.is_file()):
             continue
-        same = source.stat().st_size == target.stat().st_size
-        if not same or (path in hidden and not filecmp.cmp(source, target, shallow=False)):
+        if links or not target.is_file():
+            differs = links and path in hidden
+        else:
+            same = source.stat().st_size == target.stat().st_size
+            differs = not same or (path in hidden and not filecmp.cmp(source, target, shallow=False))
+        if differs:
             copy(root, source, target)
 
 
@@ -235,9 +217,8 @@ def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -
     """
     root = Path(workspace.root_dir)
     for node in stages:
-        for out in _files(node.outs):
-            path = _relative(out, top)
-            if path is None or not out.use_cache or not (root / path).exists():
+        for path, out in inside(node.outs, top):
+            if not out.use_cache or not (root / path).exists():
                 continue
             if _is_made(node, out) and not ((root / path).is_dir() and (top / path).is_dir()):
                 continue
@@ -299,16 +280,15 @@ def _make_places(stages: Sequence[Any], wanted: Iterable[str], root: Path, top: 
     """
     for node in stages:
         place = Path(node.wdir)
-        made = place.is_dir() and _inside(place, top) and not (root / place.relative_to(top)).exists()
+        made = place.is_dir() and place.is_relative_to(top) and not (root / place.relative_to(top)).exists()
         if made and not _has_files(place):
             shutil.rmtree(place)
-    places = {Path(node.wdir) for node in stages} | {
-        Path(entry.fs_path) for node in stages for entry in _files(node.deps)
-    }
-    places |= {Path(out.fs_path).parent for node in stages for out in _files(node.outs)}
+    places = {Path(node.wdir) for node in stages}
+    places |= {Path(entry.fs_path) for node in stages for entry in files(node.deps)}
+    places |= {Path(out.fs_path).parent for node in stages for out in files(node.outs)}
     places |= {top / path for path in wanted if not (root / path).is_symlink()}
     for place in sorted(places, key=lambda each: (each.is_symlink(), each)):  # where a link leads before the link
-        if _inside(place, top) and (root / place.relative_to(top)).is_dir():
+        if place.is_relative_to(top) and (root / place.relative_to(top)).is_dir():
             place.mkdir(parents=True, exist_ok=True)
 
 
@@ -332,8 +312,8 @@ def copy(root: Path, source: Path, target: Path) -> None:
         shutil.rmtree(target)
     target.unlink(missing_ok=True)
     if source.is_symlink():
-        inside = _inside(source.resolve(), root.resolve())
-        target.symlink_to(source.readlink() if inside else source.resolve())
+        own = source.resolve().is_relative_to(root.resolve())
+        target.symlink_to(source.readlink() if own else source.resolve())
         return
     with source.open("rb") as given, target.open("wb") as taken:
         try:

@@ -79,6 +79,7 @@ _SENTENCES = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _
 
 def without_boilerplate(paragraph: str, removed: Counter[str]) -> str:
     """Apply REPAIRS to a paragraph; `removed` counts the removals by name."""
+    # Each pattern runs only if a sign of it is there: most paragraphs have none, and a search for a sign costs little.
     beginning = paragraph[:_LONGEST_DATELINE]
     has_dash = "-" in beginning or "–" in beginning or "—" in beginning
     dateline = _DATELINE.match(beginning) if has_dash else None
@@ -97,6 +98,8 @@ def without_boilerplate(paragraph: str, removed: Counter[str]) -> str:
         paragraph = _counted(_OLD_LINE_END, " ", paragraph, "symbol", removed)
     if "---" in paragraph:
         paragraph = _counted(_RULE, " ", paragraph, "symbol", removed)
+
+    # Symbols last, since a dateline or an address may be known by them.
     if not paragraph.isascii() or paragraph.encode("ascii").translate(None, _ASCII_WITHOUT_SYMBOLS):
         paragraph = _counted(_SYMBOL, " ", paragraph, "symbol", removed)
     return " ".join(paragraph.split()) if "  " in paragraph else paragraph.strip()

@@ -2,7 +2,7 @@
 
 Three steps. Examine, on any core: the sentences, words and fingerprints of each article. Decide, here: what is dropped
 and why, from the fingerprints alone (`decisions.RULES`). Write, in threads: what is kept and what is dropped. Between
-the first and the last step the sentences are kept in files next to the target, so memory hardly grows with the corpus.
+the first and the last step the sentences are stored in files next to the target, so memory hardly grows.
 
 Counters count sentences. A dropped document counts all its sentences under the document's reason (one if it has none)
 and is one row, at position -1, of dropped.parquet. Only the body of an article is read: headlines are not sentences.
@@ -96,10 +96,13 @@ def clean(
     given = Articles(articles)
     evaluated = np.empty(0, np.uint64) if fingerprints is None else fingerprints
     with atomic_directory(target) as directory:
+        # Duplicates are known only after all documents were seen, so sentences wait on the disk meanwhile.
         spool = Spool(directory / "spool", options.shard_documents)
         origins = _examine(given, spool, options, where)
         threads = processes_here(where)
         fixed = None if pool is None else _pool(pool, options.language)
+
+        # Decided in one process and in the order of the articles: the same corpus comes out of any number of workers.
         decisions = decide(*spool.take(), origins.sources, evaluated, options, threads, held_out, fixed)
         counters = Counters("sentences") if counters is None else counters
         count(decisions, spool.removed, counters, pool)

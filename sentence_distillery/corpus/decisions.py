@@ -181,9 +181,13 @@ def _document_reasons(
     reasons = np.zeros(len(documents.sentences), np.uint8)
     if pool is not None:
         reasons[among(documents.identity, np.unique(pool.documents.identity))] = DOCUMENT_REASONS.index("held out")
+
+    # Later lines overrule earlier ones, so the reasons stand from the least important to the most.
     reasons[~documents.in_language] = DOCUMENT_REASONS.index("language")
     reasons[repeats(documents.identity)] = DOCUMENT_REASONS.index("duplicate")
     reasons[documents.sentences == 0] = DOCUMENT_REASONS.index("empty")
+
+    # Near duplicates only among those that are left: they are the slowest to find.
     originals = np.full(len(reasons), -1, np.int64)
     if threshold < 1.0:  # 1.0 would mean equal documents, which are found without it
         left, first = np.flatnonzero(reasons == 0), 0 if pool is None else len(pool.documents.signature)

@@ -76,6 +76,8 @@ def examine(articles: tuple[int, list[str]], language: str, minimum_tokens: int,
     check_language(language)  # here, so that only processes that need the language model load it, in half a second
     first, texts = articles
     removed: Counter[str] = Counter()
+
+    # Sentences of all documents together, because a pass of NumPy over many is much faster than one for each.
     documents = [read_lines(text, language, removed) for text in texts]
     sentences = [sentence for lines in documents for line in lines for sentence in line]
     counts = np.array([sum(map(len, lines)) for lines in documents], np.int64)

@@ -8,7 +8,7 @@ their hashes, an estimate of J with standard error sqrt(J (1 - J) / 128), 0.035 
 with J = 0.70, 0.75, 0.85, 0.90 are called near duplicates in 0%, 4%, 98%, 100% of the cases.
 
 A document is compared with those kept before it only, so that a chain of small changes does not swallow its end. Only
-its signature is kept, 256 bytes: the lower halves of its hashes, which two different shingles share in one of 65,536
+its signature is stored, 256 bytes: the lower halves of its hashes, which two different shingles share in one of 65,536
 cases (b-bit minwise hashing, Li and König 2010). Bands are compared by sorting them, one band at a time; only documents
 that share one with another are looked at one by one.
 """

@@ -1,4 +1,4 @@
-"""A pool of held-out texts that stays the same as the corpus grows: drawn once, and kept in a file.
+"""A pool of held-out texts that stays the same as the corpus grows: drawn once, and saved in a file.
 
 Figures on texts depend on how many there are: among 448 texts the ten nearest are found more easily than among 648.
 So editions of a corpus are comparable only on the same texts. A share of each edition cannot be the same texts, and a

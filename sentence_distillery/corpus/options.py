@@ -19,10 +19,10 @@ class Columns(Section):
 
 class HeldOut(Section):
     share: Annotated[float, Field(ge=0.0, le=0.5)] = Field(
-        title="share of the sentences, in whole documents, that no model is trained on; 0: none"
+        default=0.05, title="share of the sentences, in whole documents, that no model is trained on; 0: none"
     )
-    maximum_sentences: Count = Field(title="maximum number of held-out sentences")
-    seed: Seed
+    maximum_sentences: Count = Field(default=2000, title="maximum number of held-out sentences")
+    seed: Seed = 1
     pool: str = Field(
         default="",
         title="file of held-out texts that stay the same as the text grows, drawn once; one without texts: "
@@ -31,16 +31,18 @@ class HeldOut(Section):
 
 
 class Clean(Section):
-    language: str = Field(pattern="^[a-z]{2}$", title="ISO 639-1 code; documents in another language are dropped")
-    minimum_tokens: Count = Field(title="minimum length of a sentence in words; shorter ones are dropped")
-    maximum_tokens: Count = Field(title="maximum length of a sentence in words; longer ones are dropped")
+    language: str = Field(
+        default="en", pattern="^[a-z]{2}$", title="ISO 639-1 code; documents in another language are dropped"
+    )
+    minimum_tokens: Count = Field(default=4, title="minimum length of a sentence in words; shorter ones are dropped")
+    maximum_tokens: Count = Field(default=100, title="maximum length of a sentence in words; longer ones are dropped")
     near_duplicate_threshold: Fraction = Field(
-        title="Jaccard similarity of word 3-grams from which a document counts as a near duplicate; 1: off"
+        default=0.8, title="Jaccard similarity of word 3-grams from which a document counts as a near duplicate; 1: off"
     )
     line_repeats: Annotated[int, Field(ge=2)] = Field(
-        title="number of documents of one source from which a repeated line counts as boilerplate"
+        default=10, title="number of documents of one source from which a repeated line counts as boilerplate"
     )
-    shard_documents: Count = Field(title="number of documents in each part of data/corpus/sentences")
+    shard_documents: Count = Field(default=1000, title="number of documents in each part of data/corpus/sentences")
 
     @model_validator(mode="after")
     def _some_length_is_kept(self) -> Self:
@@ -50,3 +52,10 @@ class Clean(Section):
                 f"{self.maximum_tokens}; lower the first or raise the second"
             )
         return self
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    clean: Clean
+    held_out: HeldOut

@@ -119,6 +119,8 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
 def _ends_after(word: str, match: re.Match[str], begin: int) -> bool:
     """Tell whether the sentence from `begin` ends at the full stop after `word`, before a capital or a digit."""
     _, closing, cited, _, first, _ = match.groups()
+
+    # From the surest sign to the least sure: what never ends a sentence, what always does, and then abbreviations.
     known = word.lower()
     if not word or known in NEVER_LAST:
         return not word and first.isalnum()
@@ -126,9 +128,13 @@ def _ends_after(word: str, match: re.Match[str], begin: int) -> bool:
         return True
     if known in BEFORE_NUMBERS and (first.isdigit() or _is_numeral(word, match)):
         return False
+
+    # A number or a letter that stands alone at the beginning counts an item of a list.
     start = match.start() - len(word)
     if (known.isdigit() or len(known) == 1) and not match.string[begin : min(start, begin + 4)].strip(" " + _OPENING):
         return False
+
+    # An abbreviation ends a sentence only if the next word is one that begins sentences.
     if known in ABBREVIATIONS or (word[-2:-1] in ("", ".") and word[-1].isalpha()):
         follows = _FIRST_WORD.match(match.string, match.start("first"))
         return follows is not None and follows[0] in STARTERS

@@ -1,6 +1,6 @@
 """Fetched pages in compressed WARC files (ISO 28500), one gzip member a record, so that each can be read on its own.
 
-A payload is kept as it was transferred, with its Content-Encoding. The same payload twice, or an answer 304, becomes
+A payload is stored as it was transferred, with its Content-Encoding. The same payload twice, or an answer 304, becomes
 a `revisit` record without payload. A killed crawl can leave the end of a file half written: the caller that opens the
 archive says how far each file is valid, and the rest is cut off.
 """
@@ -72,13 +72,15 @@ class Archive:
     ) -> Place:
         """Write one answer and return its place once it is on the disk.
 
-        `same_as` is the URL and the `sha256:` digest of a payload that is already kept; then none is written.
+        `same_as` is the URL and the `sha256:` digest of a payload that is already stored; then none is written.
         """
         file = self._open()
         offset = file.tell()
         writer = WARCWriter(file, gzip=True, warc_version="1.1")
         http = StatusAndHeaders(status, [*headers], protocol="HTTP/1.1")
         date = {"WARC-Date": datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
+
+        # A body that is there already is not written again; the record says where it is, as the WARC format has it.
         if same_as is None:
             record = writer.create_warc_record(
                 url, "response", io.BytesIO(payload), len(payload), warc_headers_dict=date, http_headers=http
@@ -86,6 +88,8 @@ class Archive:
         else:
             seen, digest = same_as
             record = writer.create_revisit_record(url, digest, seen, date["WARC-Date"], http, date)
+
+        # On the disk before the database knows of it: a kill may leave a record too many, never a reference to none.
         writer.write_record(record)
         file.flush()
         os.fsync(file.fileno())

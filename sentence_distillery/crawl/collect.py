@@ -139,6 +139,8 @@ def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> lis
     files = files_in(given, ignored)
     for reason, number in ignored.items():
         _count(counters, reason, number)
+
+    # A stray README beside the articles is counted and left out; an input of nothing else is a mistake.
     readable = [path for path in files if entry.format or format_of(path)]
     if not readable:
         raise InputError(

@@ -178,6 +178,8 @@ def _page(html: str, url: str) -> Result:
     tree = load_html(html)
     if tree is None:
         raise Unreadable("not HTML")
+
+    # Links count even if the page is no article: a list of links is how a crawl gets on.
     result: Result = {"links": [*_links(tree)], "canonical": _canonical(tree), "article": False}
     headings = ["".join(node.itertext()) for node in tree.iter("h1")]
     block = prose_block(tree)
@@ -186,6 +188,8 @@ def _page(html: str, url: str) -> Result:
     document = bare_extraction(tree, url=url, with_metadata=True, include_comments=False)
     if not isinstance(document, Document) or not document.text:
         return result | {"reason": "no text"}
+
+    # A cookie wall may carry the article's own marks, so what the page says comes before its metadata.
     obstacle = _obstacle([document.title or "", *headings, *document.text.split("\n")])
     if aside is not None and _has_most(aside, document.text):
         block = aside  # some sites have the article itself in an <aside>

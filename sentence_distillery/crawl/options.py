@@ -36,9 +36,10 @@ class CrawlInput(Section):
 
 class Crawl(Section):
     source: Literal["package", "files", "web"] = Field(
-        title="package: the Lee news corpus inside gensim; files: `inputs`; web: the sites of section `web`"
+        default="files",
+        title="package: the Lee news corpus inside gensim; files: `inputs`; web: the sites of section `web`",
     )
-    inputs: list[CrawlInput]
+    inputs: list[CrawlInput] = Field(default=[], title="files of articles, for `source: files`")
     folder: str = Field(
         min_length=1, title="folder or file that has all inputs: a change in it, and only there, collects again"
     )
@@ -70,37 +71,62 @@ class Site(Section):
 
 class Web(Section):
     snapshot: str = Field(
+        default="1",
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
         title="name of the snapshot; a new name crawls again and fetches only new pages",
     )
     contact: str | None = Field(
+        default=None,
         pattern=r"^\S+@\S+\.\S+$|^https?://\S+$",
         title="your e-mail address or web page, sent to the sites in the User-Agent; required for a crawl",
     )
-    sites: list[Site]
+    sites: list[Site] = Field(default=[], title="sites to crawl, for `source: web`")
     since: Day | None = Field(
-        title="first day of the articles; drops earlier ones and those without a date; null keeps all"
+        default=None, title="first day of the articles; drops earlier ones and those without a date; null keeps all"
     )
     until: Day | None = Field(
-        title="last day of the articles; drops later ones and those without a date; null keeps all"
+        default=None, title="last day of the articles; drops later ones and those without a date; null keeps all"
     )
-    languages: list[Language] = Field(title="ISO 639-1 codes of the articles to keep; an empty list keeps all")
-    requests_per_second: Annotated[float, Field(gt=0.0, le=100.0)] = Field(title="maximum rate of requests to one host")
-    pages: Count = Field(title="maximum number of requests in one snapshot, without those for robots.txt")
-    megabytes: Count = Field(title="maximum download in one snapshot")
-    page_megabytes: Positive = Field(title="maximum size of a page, compressed or not; larger pages are dropped")
-    depth: Count = Field(title="maximum number of links from a section, a sitemap or a feed to a page")
-    timeout_seconds: Positive = Field(title="time limit for one page, from the connection to the last byte")
+    languages: list[Language] = Field(
+        default=["en"], title="ISO 639-1 codes of the articles to keep; an empty list keeps all"
+    )
+    requests_per_second: Annotated[float, Field(gt=0.0, le=100.0)] = Field(
+        default=1.0, title="maximum rate of requests to one host"
+    )
+    pages: Count = Field(
+        default=10000, title="maximum number of requests in one snapshot, without those for robots.txt"
+    )
+    megabytes: Count = Field(default=2000, title="maximum download in one snapshot")
+    page_megabytes: Positive = Field(
+        default=5.0, title="maximum size of a page, compressed or not; larger pages are dropped"
+    )
+    depth: Count = Field(default=25, title="maximum number of links from a section, a sitemap or a feed to a page")
+    timeout_seconds: Positive = Field(
+        default=30.0, title="time limit for one page, from the connection to the last byte"
+    )
     retries: Annotated[int, Field(ge=0, le=10)] = Field(
-        title="number of retries after a timeout, a broken connection or HTTP 5xx"
+        default=3, title="number of retries after a timeout, a broken connection or HTTP 5xx"
     )
-    minimum_words: Count = Field(title="minimum length of an article; shorter ones are dropped")
-    extraction_seconds: Positive = Field(title="time limit for extracting one page; then its child process is killed")
-    extraction_megabytes: Annotated[int, Field(ge=256)] = Field(title="memory limit (address space) of a child process")
-    private_hosts: list[Host] = Field(title="hosts that may be in a private network; all others must be public")
+    minimum_words: Count = Field(default=50, title="minimum length of an article; shorter ones are dropped")
+    extraction_seconds: Positive = Field(
+        default=10.0, title="time limit for extracting one page; then its child process is killed"
+    )
+    extraction_megabytes: Annotated[int, Field(ge=256)] = Field(
+        default=1000, title="memory limit (address space) of a child process"
+    )
+    private_hosts: list[Host] = Field(
+        default=[], title="hosts that may be in a private network; all others must be public"
+    )
 
     @model_validator(mode="after")
     def _some_day_is_kept(self) -> Self:
         if self.since and self.until and self.since > self.until:
             raise ValueError(f"since = {self.since} is after until = {self.until}")
         return self
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    crawl: Crawl
+    web: Web

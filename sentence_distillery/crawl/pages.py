@@ -19,7 +19,7 @@ MEGABYTE = 1_000_000
 BATCH = 16
 OUTSIDE_DATES = "outside the date window"
 WORKERS = min(4, os.cpu_count() or 1)
-# These decide how a body is read: if one of them or a limit changes, the kept bodies are read again.
+# These decide how a body is read: if one of them or a limit changes, the stored bodies are read again.
 _SOURCES = ("decoding.py", "extraction.py", "workers.py")
 _PACKAGES = ("trafilatura", "htmldate", "lxml", "w3lib")
 
@@ -99,7 +99,7 @@ class Pages:
         return not too_late and not too_early
 
     def analyse_kept(self) -> int:
-        """Analyse kept pages that no run has analysed, or that another extractor has; needs no network.
+        """Analyse stored pages that no run has analysed, or that another extractor has; needs no network.
 
         Returns the number of bodies that were read.
         """

@@ -196,6 +196,8 @@ class RobotsMiddleware:
             try:
                 assert self._crawler.engine
                 answer = await self._crawler.engine.download_async(request)
+
+            # A private address looks like a name that does not resolve, but has another reason and another remedy.
             except CannotResolveHostError as error:
                 if urlsplit(url).hostname in PublicResolver.refused:
                     raise IgnoreRequest(PRIVATE) from error

@@ -1,7 +1,7 @@
-"""Take one snapshot of the sites: crawl the missing pages, then choose the articles among all kept pages.
+"""Take one snapshot of the sites: crawl the missing pages, then choose the articles among all stored pages.
 
 A name and a scope (sites, days, depth) identify a snapshot; a change of either begins a new one.
-A finished snapshot is not crawled again: another run of the stage only reads the kept pages. The articles are those of
+A finished snapshot is not crawled again: a further run only reads the stored pages. The articles are those of
 all snapshots, since a page that has left the front page is still an article.
 """
 
@@ -39,7 +39,7 @@ def web_articles(web: Web, state: Path, directory: Path, counters: Counters) -> 
     Args:
         web: Sites, limits and what is kept. A finished snapshot is read from `state` without the network.
         state: Directory of the crawler, with a database and the fetched pages. An interrupted crawl resumes there.
-        directory: Gets `dropped.parquet` (CRAWL_DROPPED), the pages that were not kept, with the reason.
+        directory: Gets `dropped.parquet` (CRAWL_DROPPED), the pages that were not saved, with the reason.
         counters: Counts articles, and pages that are dropped, by reason.
 
     Raises:

@@ -284,7 +284,9 @@ def _settings(work: Work) -> dict[str, Any]:
             "Accept-Encoding": "gzip, deflate",
             "Accept-Language": ", ".join(work.web.languages) or "*",
         },
+        # The queue is in SQLite: Scrapy's own files are corrupt after a kill.
         "SCHEDULER": StoreScheduler,
+        # Named one by one: Scrapy's defaults also follow redirects, retry and keep cookies, which are decided here.
         "DOWNLOADER_MIDDLEWARES_BASE": {
             "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 100,
             "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": 150,
@@ -294,27 +296,32 @@ def _settings(work: Work) -> dict[str, Any]:
         },
         "SPIDER_MIDDLEWARES_BASE": {},
         "EXTENSIONS_BASE": {"scrapy.extensions.throttle.AutoThrottle": 0, Progress: 1},
+        # Other schemes than the web's have no handler, so a link to a file cannot be fetched.
         "DOWNLOAD_HANDLERS": {
             "http": SingleRequestHandler,
             "https": SingleRequestHandler,
             **dict.fromkeys(("file", "ftp", "s3", "data")),
         },
+        # Names that resolve to private addresses are refused where they are resolved, not where they are written.
         "TWISTED_DNS_RESOLVER": PublicResolver,
         "DOWNLOAD_VERIFY_CERTIFICATES": True,
+        # Several hosts at once, each with one request at a time.
         "CONCURRENT_REQUESTS": REQUESTS,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
         "DOWNLOAD_DELAY": delay,
         "DOWNLOAD_DELAY_JITTER": 0.0,
+        # It may only slow down: the delay of the settings stays the least.
         "AUTOTHROTTLE_ENABLED": True,
         "AUTOTHROTTLE_START_DELAY": delay,
         "AUTOTHROTTLE_MAX_DELAY": max(LONGEST_DELAY, delay),
         "DOWNLOAD_TIMEOUT": work.web.timeout_seconds,
         "DOWNLOAD_MAXSIZE": int(work.web.page_megabytes * MEGABYTE),
         "DOWNLOAD_WARNSIZE": 0,
+        # Messages go through this library's own log.
         "LOG_INSTALL_ROOT_HANDLER": False,
     }
 
 
 def user_agent(contact: str | None) -> str:
-    """sentence-distillery/0.2.0 (+mailto:you@example.org): the crawler, and the contact for complaints."""
+    """sentence-distillery/0.3.0 (+mailto:you@example.org): the crawler, and the contact for complaints."""
     return f"{AGENT}/{version('sentence-distillery')} (+{'mailto:' if '@' in (contact or '') else ''}{contact})"

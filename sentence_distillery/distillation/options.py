@@ -4,11 +4,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, GREATEST_WEIGHT, PLACES
-from sentence_distillery.encoders.options import AnyTeacher
+from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, GREATEST_WEIGHT, LEXICAL_WEIGHT, PLACES
 from sentence_distillery.io.errors import setting
-from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed, Switchable
-from sentence_distillery.pairs.options import ScoredTraining
+from sentence_distillery.io.options import Count, Enabled, Positive, Precision, Section, Seed, Switchable
+from sentence_distillery.teachers.options import AnyTeacher
 
 STEPS = 1_600
 MANY = 50_000  # sentences
@@ -17,40 +16,44 @@ RATE, MOST_RATE = 0.128, 0.01
 
 
 class SoftLabels(Section):
-    batch_tokens: Count = Field(title="word pieces in a batch, padding included; limited to 512 on a CPU")
-    minimum_count: Count = Field(title="frequency from which a corpus word also gets a soft label")
+    batch_tokens: Count = Field(default=8192, title="word pieces in a batch, padding included; limited to 512 on a CPU")
+    minimum_count: Count = Field(default=3, title="frequency from which a corpus word also gets a soft label")
     additional_words: Annotated[int, Field(ge=0)] = Field(
-        title="number of further words, the most frequent of GloVe, that also get a soft label"
+        default=0, title="number of further words, the most frequent of GloVe, that also get a soft label"
     )
     additional_teachers: list[AnyTeacher] = Field(
-        title="teachers in addition to `teacher`; the student learns the mean of their cosines"
+        default=[], title="teachers in addition to `teacher`; the student learns the mean of their cosines"
     )
     passages: Annotated[int, Field(ge=0)] = Field(
+        default=0,
         title="number of passages (consecutive sentences, 60 words or more) with a soft label, for search_student; "
-        "0: none"
+        "0: none",
     )
-    precision: Precision
+    precision: Precision = "float32"
 
 
-class Student(Section):
+class StudentOptions(Section):
     start_from: Annotated[str, Field(min_length=1)] | None = Field(
-        title="encoder whose token vectors training starts from: released; null: the teacher's embeddings of words"
+        default=None,
+        title="encoder whose token vectors training starts from: released; null: the teacher's embeddings of words",
     )
     dimension: Count = Field(
-        title="dimension of the vectors: number of principal components of the teacher's embeddings"
+        default=256, title="dimension of the vectors: number of principal components of the teacher's embeddings"
     )
-    epochs: Count | None = Field(title="passes over the training data; null: from 5 to 20, for about 1,600 steps")
+    epochs: Count | None = Field(
+        default=None, title="passes over the training data; null: from 5 to 20, for about 1,600 steps"
+    )
     batch_size: Annotated[int, Field(ge=2)] | None = Field(
-        title="sentences in a step; null: 128 below 50,000 sentences, otherwise 1,024"
+        default=None, title="sentences in a step; null: 128 below 50,000 sentences, otherwise 1,024"
     )
     learning_rate: Positive | None = Field(
-        title="learning rate of Adam for vectors of unit length; null: 0.128 / sqrt(steps), at most 0.01"
+        default=None, title="learning rate of Adam for vectors of unit length; null: 0.128 / sqrt(steps), at most 0.01"
     )
     relational_weight: Annotated[float, Field(ge=0.0)] = Field(
-        title="weight of the in-batch Kullback-Leibler divergence"
+        default=0.3, title="weight of the in-batch Kullback-Leibler divergence"
     )
-    temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
-    seed: Seed
+    temperature: Positive = Field(default=0.05, title="temperature of the in-batch similarity distributions")
+    seed: Seed = 1
 
     def size(self, sentences: int) -> tuple[int, int]:
         """Return the epochs and the batch size; one that is not given follows from the number of sentences.
@@ -64,7 +67,7 @@ class Student(Section):
     def rate(self, steps: int) -> float:
         """Return the learning rate; one that is not given falls with the number of steps, at least 1.
 
-        Chosen on validation texts, see docs/levers.md: 160 steps do best at 0.01, 600 at 0.005, 1,700 at 0.0025.
+        Chosen on validation texts: 160 steps do best at 0.01, 600 at 0.005, 1,700 at 0.0025.
         """
         return self.learning_rate or min(RATE / steps**0.5, MOST_RATE)
 
@@ -73,13 +76,14 @@ class Size(Section):
     """Compression after training, for small files; all null: none."""
 
     megabytes: Positive | None = Field(
-        title="size limit of the student's files; held-out texts decide how many tokens and dimensions are kept"
+        default=None,
+        title="size limit of the student's files; held-out texts decide how many tokens and dimensions are kept",
     )
     vocabulary: Count | None = Field(
-        title="number of tokens to keep, the most frequent ones; not together with megabytes"
+        default=None, title="number of tokens to keep, the most frequent ones; not together with megabytes"
     )
     precision: Literal["float32", "float16", "int8", "levels"] | None = Field(
-        title="storage of a number; null: float32, or with megabytes the better of int8 and levels"
+        default=None, title="storage of a number; null: float32, or with megabytes the better of int8 and levels"
     )
 
     @model_validator(mode="after")
@@ -92,70 +96,31 @@ class Size(Section):
         return self
 
 
-class PaperStudentOptions(Section):
-    """Paper 1's student, a linear layer over the mean of refined word vectors."""
-
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    learning_rate: Positive
-    seed: Seed
-
-
-class MlpHead(Switchable):
-    """The student with an MLP head: a hidden layer after the sum of its token vectors."""
-
-    name: ClassVar[str] = "mlp_head"
-    number: ClassVar[str] = "units"
-
-    units: Count = Field(title="number of units of the hidden layer")
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    learning_rate: Positive
-    relational_weight: Annotated[float, Field(ge=0.0)] = Field(
-        title="weight of the in-batch Kullback-Leibler divergence"
-    )
-    temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
-    seed: Seed
-
-
 class SearchStudent(Switchable):
     """The student for search: trained further on sentences and passages, with a lexical channel."""
 
     name: ClassVar[str] = "search_student"
     number: ClassVar[str] = "epochs"
 
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    learning_rate: Positive
-    temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
+    enabled: Enabled = False
+    epochs: Count = 4
+    batch_size: Annotated[int, Field(ge=2)] = 2048
+    learning_rate: Positive = 0.006
+    temperature: Positive = Field(default=0.05, title="temperature of the in-batch similarity distributions")
     lexical_dimension: Annotated[int, Field(ge=0, le=GREATEST_DIMENSION, multiple_of=PLACES)] = Field(
-        title="number of dimensions of the lexical channel, which shared words raise, a multiple of 8; 0: none"
+        default=768,
+        title="number of dimensions of the lexical channel, which shared words raise, a multiple of 8; 0: none",
     )
     lexical_weight: Annotated[float, Field(ge=0.0, le=GREATEST_WEIGHT)] = Field(
-        title="length of the lexical channel, relative to the other dimensions"
+        default=LEXICAL_WEIGHT, title="length of the lexical channel, relative to the other dimensions"
     )
-    seed: Seed
+    seed: Seed = 1
 
 
-class FineTunedStudent(Switchable):
-    """The student that is fine-tuned on the human ratings of STS-B train."""
+class Sections(Section):
+    """What this room reads of params.yaml."""
 
-    name: ClassVar[str] = "fine_tuned_student"
-    number: ClassVar[str] = "epochs"
-
-    epochs: Count
-    batch_size: Annotated[int, Field(ge=2)]
-    map_learning_rate: Positive = Field(title="learning rate of the linear map that all tokens share")
-    token_weight_learning_rate: Positive = Field(title="learning rate of the logarithms of the token weights")
-    direction_learning_rate: Positive = Field(
-        title="learning rate of the direction along which a token's component sets its weight"
-    )
-    seed: Seed
-
-
-class FineTunedTeacher(ScoredTraining):
-    """Teachers that are fine-tuned on human ratings, for the fine-tuned student; `precision` is their labels', too."""
-
-    name: ClassVar[str] = "fine_tuned_teacher"
-
-    seed: Seed
+    soft_labels: SoftLabels
+    student: StudentOptions
+    size: Size
+    search_student: SearchStudent

@@ -5,7 +5,7 @@
 The student itself has learnt the directions of single sentences. A search compares a short query with passages of a
 hundred words: what counts is which of them is nearer, whatever their directions. So this training compares similarities
 alone (losses.relational_loss), in large batches of both kinds of text. lexical.py then adds dimensions in which texts
-that share words are close. What each step gains, and what similarity loses by it, is in docs/levers.md.
+that share words are close. What each step gains, and what similarity loses by it, is in reproductions/docs/levers.md.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sentence_distillery.benchmarks.data import PairSet
 from sentence_distillery.distillation.lexical import with_lexical_channel
 from sentence_distillery.distillation.options import SearchStudent
 from sentence_distillery.distillation.soft_labels import PASSAGES, embedding_array, passage_schema
@@ -33,6 +32,7 @@ from sentence_distillery.distillation.student import (
 from sentence_distillery.encoder.compression import values
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
+from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.io.artifacts import InputError, read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import TokenIds

@@ -29,9 +29,9 @@ from sentence_distillery.encoder.compression import (
     without_cut_dimensions,
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.protocols.neighbours import recalls
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.io.errors import setting
-from sentence_distillery.protocols.neighbours import recalls
 
 SHARES = (1.0, 0.75, 0.5, 0.35, 0.25)  # of the vocabulary
 LEAST = 16  # dimensions
@@ -100,6 +100,8 @@ def fit_to_size(
     """
     refuse_layers(encoder)
     encoder = without_cut_dimensions(encoder)
+
+    # A text that is there twice would be its own nearest neighbour.
     listed, apart = list(dict.fromkeys(texts)), list(dict.fromkeys(held_out))
     if len(listed) < FEWEST:
         raise InputError(
@@ -107,8 +109,13 @@ def fit_to_size(
         )
     stored = stored_as(encoder)
     fixed, each = _sizes(encoder, stored)
+
+    # It fits as it is, and every trial could only be worse.
     if (size := fixed + each * encoder.token_dimension) <= megabytes:
         return encoder, [Trial(len(encoder.stored), encoder.token_dimension, stored, size, 1.0)]
+
+    # Words and directions are chosen on other texts than recall is measured on, or rare words of these would flatter
+    # it.
     if len(apart) > NEIGHBOURS:
         compared, others = apart[:COMPARED], listed
     else:
@@ -121,6 +128,8 @@ def fit_to_size(
     if not trials:
         asked = setting("megabytes", f"{megabytes:g}")
         raise InputError(f"{asked} is too small for a student of {LEAST} dimensions; raise it.")
+
+    # Of equally good sizes the smaller file wins. Then all texts choose the words, measured ones included.
     best, *_ = trials = sorted(trials, key=lambda trial: (-trial.recall, trial.megabytes))
     smaller = compress(
         encoder, dimension=best.dimension, vocabulary=best.vocabulary, precision=best.precision.value, texts=listed

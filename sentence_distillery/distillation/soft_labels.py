@@ -2,7 +2,7 @@
 
 If there are several teachers, their embeddings are concatenated.
 
-Embeddings are kept between runs by text (encoders/label_store.py): of a corpus that has grown, only new text is
+Embeddings are cached between runs by text (encoders/label_store.py): of a corpus that has grown, only new text is
 embedded. An interrupted run resumes after its last file of 2,000 texts.
 
 A teacher that is a file of vectors may lack some texts. Their soft labels are zero: no student is trained on such a
@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from sentence_distillery.distillation.glove import glove_words
 from sentence_distillery.distillation.options import SoftLabels
 from sentence_distillery.distillation.passages import READ, passages
 from sentence_distillery.encoder.tokenizer import (
@@ -35,15 +36,6 @@ from sentence_distillery.encoder.tokenizer import (
     with_terms,
     word_pieces,
 )
-from sentence_distillery.encoders.cost import pieces, tokenizer_file
-from sentence_distillery.encoders.embedder import Embedder
-from sentence_distillery.encoders.expected import expectation, refined, sizes
-from sentence_distillery.encoders.functions import FunctionEncoder
-from sentence_distillery.encoders.label_store import AT_ONCE, LabelStore, forget_old
-from sentence_distillery.encoders.options import FunctionTeacher, Teacher
-from sentence_distillery.encoders.teachers import GivenTeacher, TextEncoder, load_teacher
-from sentence_distillery.encoders.transformer import Encoder
-from sentence_distillery.encoders.vectors import VectorTable
 from sentence_distillery.io.artifacts import InputError, read_table, table_parts, write_json, write_table
 from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.counters import Counters
@@ -52,7 +44,15 @@ from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.shards import map_shards
-from sentence_distillery.word_vectors.glove import glove_words
+from sentence_distillery.teachers.cost import pieces, tokenizer_file
+from sentence_distillery.teachers.embedder import Embedder
+from sentence_distillery.teachers.expected import expectation, refined, sizes
+from sentence_distillery.teachers.functions import FunctionEncoder
+from sentence_distillery.teachers.label_store import AT_ONCE, LabelStore, forget_old
+from sentence_distillery.teachers.options import FunctionTeacher, Teacher
+from sentence_distillery.teachers.teachers import GivenTeacher, TextEncoder, load_teacher
+from sentence_distillery.teachers.transformer import TransformerEncoder
+from sentence_distillery.teachers.vectors import VectorTable
 
 WORDS = "words.parquet"
 PASSAGES = "passages.parquet"
@@ -99,7 +99,7 @@ def embedding_array(column: pa.ChunkedArray) -> NDArray[np.float16]:
 
 @dataclass(frozen=True)
 class LabelDirectories:
-    """The directories of the corpus, of its soft labels, and of the embeddings that are kept between runs."""
+    """The directories of the corpus, of its soft labels, and of the embeddings that are cached between runs."""
 
     sentences: Path
     soft_labels: Path
@@ -188,7 +188,7 @@ class Counted:
 
 def tokenizer_of(encoder: TextEncoder) -> Tokenizer | None:
     """Return the tokenizer of a transformer; no other teacher has one that is known."""
-    return encoder.tokenizer.backend_tokenizer if isinstance(encoder, Encoder) else None
+    return encoder.tokenizer.backend_tokenizer if isinstance(encoder, TransformerEncoder) else None
 
 
 def additional_words(known: Container[str], count: int) -> list[str]:
@@ -217,7 +217,7 @@ def card(teacher: GivenTeacher, encoder: TextEncoder) -> dict[str, object]:
         "maximum_length": encoder.maximum_length,
         "dimension": encoder.dimension,
     }
-    if isinstance(teacher, Teacher) and isinstance(encoder, Encoder):
+    if isinstance(teacher, Teacher) and isinstance(encoder, TransformerEncoder):
         about |= {"revision": teacher.revision, "pooling": "+".join(encoder.modules.poolings)}
         asked = teacher.prompt is not None or teacher.prompt_name is not None
         return about | ({"prompt": encoder.modules.prompt} if asked else {})
@@ -234,6 +234,7 @@ def refuse_absent(encoder: TextEncoder, sources: Sequence[Source], words: Iterab
         sources: The sentences.
         words: The words and pieces, as the teacher embeds them.
     """
+    # A transformer or a function has a vector for any text.
     if not isinstance(encoder, VectorTable):
         return
     total, absent, named = 0, 0, list[str]()
@@ -313,18 +314,26 @@ def label(
     parts = table_parts(directories.sentences)
     counted = Counted.of(parts)
     tokenizer = tokenizer_file(teachers[0])
+
+    # The vocabulary is needed before the teacher is loaded, to say at once how long it will take.
     words = counted.vocabulary(tokenizer, settings, own)
     joint = passages(parts, settings.passages)
     log.info("%s", expectation(teachers, [*counted.sizes, *sizes(joint)], sizes(map(bare, words))))
     stores = [LabelStore(load_teacher(teacher), settings.precision, directories.kept) for teacher in teachers]
     refuse_dimension(least, dimension(stores))  # before they embed the corpus, which takes long
+
+    # The file may differ from the tokenizer that the loaded teacher has. The words have to be those of the latter.
     loaded = tokenizer_of(stores[0].encoder)
     if loaded and (tokenizer is None or loaded.get_vocab() != tokenizer.get_vocab()):
         words = counted.vocabulary(loaded, settings, own)
+
+    # Held-out sentences get labels, too: the stage `domain` compares encoders on them.
     held_out = [path for path in (directories.sentences / HELD_OUT,) if is_there(path) and part_texts(path)]
     sources: list[Source] = [partial(part_texts, part) for part in (*parts, *held_out)]
     groups = [joint[start : start + CHUNK] for start in range(0, len(joint), CHUNK)]
     sources += [partial(list, group) for group in groups]
+
+    # A file of vectors lacks texts or not; that is known before any other teacher works for hours.
     for store in stores:
         refuse_absent(store.encoder, sources, map(bare, words))
     sources.append(lambda: [bare(word) for word in words])
@@ -354,4 +363,6 @@ def label(
     first, *additional = [card(teacher, store.encoder) for teacher, store in zip(teachers, stores, strict=True)]
     about = first | {"dimension": dimension(stores), "additional": additional}
     write_json(directories.soft_labels / TEACHER, about)
+
+    # Only after success, or an interrupted run would lose the vectors that it is to go on with.
     forget_old(directories.kept)

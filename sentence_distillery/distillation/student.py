@@ -13,11 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
-from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
-from sentence_distillery.corpus.text import STOP_WORDS
-from sentence_distillery.distillation.options import PaperStudentOptions, Student
-from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
+from sentence_distillery.distillation.options import StudentOptions
 from sentence_distillery.distillation.passages import READ
 from sentence_distillery.distillation.soft_labels import (
     HELD_OUT,
@@ -45,7 +41,10 @@ from sentence_distillery.distillation.static_student import (
     project,
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
+from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, static_tokenizer
+from sentence_distillery.evaluation.protocols.metrics import similarity_figures
+from sentence_distillery.evaluation.protocols.similarity import cosines
+from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet, Split
 from sentence_distillery.io.artifacts import InputError, atomic_file, read_json, read_table, table_parts
 from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.contents import Labeller
@@ -57,7 +56,6 @@ from sentence_distillery.training.batches import Batches, Rows
 from sentence_distillery.training.collapse import refuse_collapsed
 from sentence_distillery.training.schedules import constant, linear
 from sentence_distillery.training.trainer import Curve, Hooks, Saving, Trainer
-from sentence_distillery.word_vectors.model import WordVectors
 
 PROBE = 512  # sentences whose cosines show a collapse
 DEVELOPMENT: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("samples", "dev"))
@@ -179,6 +177,9 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
     for part in table_parts(corpus.sentences):
         sentences = read_table(part, READ)
         labels = read_table(corpus.soft_labels / part.name, schema)
+
+        # Labels are matched by place in the file, so a corpus that was cleaned again would get labels of other
+        # sentences.
         if not sentence_ids(sentences["document"], sentences["position"]).equals(labels["sentence"]):
             raise InputError(f"{corpus.soft_labels / part.name} does not belong to {part}; label the corpus again.")
         part_tokens = encoder.token_ids(sentences["text"].to_pylist())
@@ -232,7 +233,11 @@ def watching(encoder: StaticEncoder, embed: Embed, pairs: PairSet | None) -> Wat
 
 
 def train_static(
-    params: Student, corpus: LabelledCorpus, counters: Counters, checkpoint: Path, development: PairSet | None = None
+    params: StudentOptions,
+    corpus: LabelledCorpus,
+    counters: Counters,
+    checkpoint: Path,
+    development: PairSet | None = None,
 ) -> TrainedStudent:
     """Train a static student: start from vectors of words, project the soft labels, train.
 
@@ -251,16 +256,24 @@ def train_static(
             dimensions, or the loss is not finite.
     """
     refuse_dimension(params.dimension, corpus.dimension)
+
+    # The rows of the table: words of the corpus, pieces of words, and the tokens of an encoder to start from.
     vocabulary = Vocabulary.of(corpus)
     other = load_start(params.start_from) if params.start_from else None
     if other is not None:
         vocabulary = vocabulary.with_words(further_tokens(other, vocabulary.words))
     words = vocabulary.words
+
+    # An encoder without a table reads the sentences, so that training and use cut texts in one way.
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words]), np.empty((0, 0), np.float32))
     labelled, normalizer = read_labelled(encoder, corpus, counters).normalized()
+
+    # The student learns in the teacher's principal directions: what is cut off there matters least.
     directions = principal_directions(labelled.targets, params.dimension)
     targets = project(labelled.targets, directions)
     vectors = with_estimates(normalizer(vocabulary.embeddings) @ directions, words, labelled.tokens, targets)
+
+    # Each word starts from the teacher's vector of it, shorter if it is frequent.
     start = initial_table(vectors, vocabulary.counts)
     if other is not None:
         start = started_from(other, words, start, labelled.tokens, targets)
@@ -273,10 +286,14 @@ def train_static(
         params.relational_weight,
         params.temperature,
     )
+
+    # Settings that were left open follow the number of sentences.
     epochs, batch_size = params.size(len(labelled.tokens))
     batches = Batches(np.arange(len(labelled.tokens)), batch_size, params.seed)
     rate = params.rate(epochs * batches.steps)
     optimizer = torch.optim.SparseAdam(model.parameters(), lr=rate)
+
+    # Quality during training is measured as the encoder would be used: unknown tokens do not count.
     watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()), development)
     trainer = student_trainer(model, optimizer, batches, epochs, rate, Saving(checkpoint, key), watch)
     curve = trainer.run(loss)
@@ -310,46 +327,6 @@ def student_trainer(
 def relational_remedy(rate: float, relational_weight: float) -> str:
     """Name the remedy for a collapsed student that is trained with a relational loss."""
     return f"Lower learning_rate, which is {rate:.3g}, or raise relational_weight, which is {relational_weight}."
-
-
-def train_paper(
-    params: PaperStudentOptions,
-    refined: WordVectors,
-    corpus: LabelledCorpus,
-    counters: Counters,
-    checkpoint: Path,
-    development: PairSet | None = None,
-) -> TrainedStudent:
-    """Train paper 1's student: a linear layer over the mean of refined word vectors.
-
-    Args:
-        params: how to train.
-        refined: the word vectors, which training does not change.
-        corpus: sentences and their soft labels.
-        counters: counts the sentences, those without a known word as dropped.
-        checkpoint: the file from which an interrupted training of the same data and options goes on.
-        development: rated pairs that each epoch is measured on; they do not change the student.
-
-    Raises:
-        InputError: the corpus or its soft labels cannot be read or have too few sentences, or the loss is not finite.
-    """
-    table = np.concatenate([np.zeros((1, refined.dimension), np.float32), refined.vectors])
-    tokenizer = content_tokenizer([UNKNOWN, *refined.words], STOP_WORDS["en"])
-    model = PaperStudent(refined.dimension, corpus.dimension, params.seed).to(device())
-    encoder = StaticEncoder(tokenizer, table, model.layer())
-    labelled = read_labelled(encoder, corpus, counters)
-    loss = PaperLoss(model, labelled.tokens.means(table), labelled.targets)
-    optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
-    saving = Saving(checkpoint, labelled.key(params, table))
-    watch = watching(encoder, lambda tokens: StaticEncoder(tokenizer, table, model.layer()).pool(tokens), development)
-    batches = Batches(np.arange(len(labelled.tokens)), params.batch_size, params.seed)
-    rate = params.learning_rate
-    curve = student_trainer(model, optimizer, batches, params.epochs, rate, saving, watch, decay=False).run(loss)
-    remedy = (
-        f"Lower learning_rate, which is {params.learning_rate}, and check whether the soft labels and the refined "
-        "word vectors differ from each other."
-    )
-    return TrainedStudent(StaticEncoder(tokenizer, table, model.layer()), labelled.tokens, curve, remedy)
 
 
 def write_curve(target: Path, curve: Curve) -> None:

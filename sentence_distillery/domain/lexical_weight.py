@@ -19,11 +19,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks import bootstrap
-from sentence_distillery.domain.measures import Measure
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.protocols.neighbours import recalls
+from sentence_distillery.evaluation.results import Measure
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.protocols.neighbours import recalls
 
 WEIGHTS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4)
 NEIGHBOURS = 10

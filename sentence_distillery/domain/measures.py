@@ -11,18 +11,20 @@ Spearman the ranks are those of all pairs in every draw. The texts that are sear
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from scipy.stats import rankdata
 from tokenizers import Tokenizer
 
-from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.domain.coverage import unknown_texts, words_cut
 from sentence_distillery.domain.options import Domain
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.protocols.neighbours import Rows, nearest, recalls
+from sentence_distillery.evaluation.protocols.similarity import correlations
+from sentence_distillery.evaluation.results import Measure
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.io.unavailable import Figure, Unavailable
-from sentence_distillery.protocols.neighbours import Rows, nearest, recalls
-from sentence_distillery.protocols.similarity import correlations
+from sentence_distillery.io.unavailable import Unavailable
 
 DEPTHS = (1, 10, 100)
 FEWEST = 3  # texts: of two the nearest neighbour is known beforehand
@@ -33,23 +35,6 @@ METRICS = (
     ("words", "words_cut"),
     ("words", "unknown_texts"),
 )
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A figure with the ends of its interval and the draws that are left out of it; None if it has none.
-
-    `n` is the number of pairs or texts; `drawn` has the figure of each draw, (draws,), NaN for one without.
-    """
-
-    protocol: str
-    metric: str
-    value: Figure
-    n: int
-    low: float | None = None
-    high: float | None = None
-    left_out: int | None = None
-    drawn: Floats | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +89,8 @@ def measures(vectors: Floats, tokenizer: Tokenizer | None, reference: Reference)
     for depth in DEPTHS:
         place = ("neighbours", f"recall_at_{depth}")
         if depth in found:
-            drawn = bootstrap.means(found[depth].astype(np.float32), reference.drawn)
-            low, high, left_out = bootstrap.interval(drawn)
-            yield Measure(*place, float(found[depth].mean()), count, low, high, left_out, drawn)
+            draw = partial(bootstrap.means, found[depth].astype(np.float32), reference.drawn)
+            yield Measure(*place, float(found[depth].mean()), count, draw)
         else:
             yield Measure(*place, Unavailable(f"{count} texts, but recall@{depth} needs {depth + 1}"), count)
     yield Measure("words", "words_cut", words_cut(tokenizer, reference.texts), count)
@@ -126,8 +110,7 @@ def _correlation(protocol: str, vectors: Floats, reference: Reference, others: R
     if isinstance(value, Unavailable):
         return Measure(protocol, "spearman", value, own.size)
     one, other = (rankdata(cosines).reshape(cosines.shape) for cosines in (own, teacher))
-    drawn = bootstrap.pearson(one, other, reference.drawn)
-    return Measure(protocol, "spearman", value, own.size, *bootstrap.interval(drawn), drawn)
+    return Measure(protocol, "spearman", value, own.size, partial(bootstrap.pearson, one, other, reference.drawn))
 
 
 def _cosines(vectors: Floats, others: Rows) -> Floats:

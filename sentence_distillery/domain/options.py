@@ -10,9 +10,20 @@ PeerName = Literal["released", "model2vec", "tokenlearn"]
 
 
 class Domain(Section):
-    peers: list[PeerName] = Field(title="encoders to compare with; model2vec takes a minute, tokenlearn several")
-    neighbours: Count = Field(title="number of near pairs of a text: the text with each of the teacher's nearest texts")
-    random_pairs: Count = Field(
-        title="number of random pairs of a text: the text with each of some texts drawn at random"
+    peers: list[PeerName] = Field(
+        default=["released", "model2vec"],
+        title="encoders to compare with; model2vec takes a minute, tokenlearn several",
     )
-    seed: Seed
+    neighbours: Count = Field(
+        default=10, title="number of near pairs of a text: the text with each of the teacher's nearest texts"
+    )
+    random_pairs: Count = Field(
+        default=10, title="number of random pairs of a text: the text with each of some texts drawn at random"
+    )
+    seed: Seed = 1
+
+
+class Sections(Section):
+    """What this room reads of params.yaml."""
+
+    domain: Domain

@@ -25,9 +25,6 @@ from sentence_distillery.distillation.soft_labels import embedding_array, part_t
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.options import PeerName
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoders.options import AbsentModelError, Teacher
-from sentence_distillery.encoders.teachers import GivenTeacher
-from sentence_distillery.encoders.transformer import NO_WEIGHTS, load_encoder
 from sentence_distillery.evaluation.evaluate import Encoder
 from sentence_distillery.io.artifacts import atomic_directory, read_table, table_parts
 from sentence_distillery.io.ragged import unit_rows
@@ -35,6 +32,9 @@ from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.cache import cache_directory
 from sentence_distillery.runtime.device import device
 from sentence_distillery.runtime.progress import others_logged
+from sentence_distillery.teachers.options import AbsentModelError, Teacher
+from sentence_distillery.teachers.teachers import GivenTeacher
+from sentence_distillery.teachers.transformer import NO_WEIGHTS, load_encoder
 
 POOLINGS = {"cls": "first", "lasttoken": "last"}  # as model2vec names them; all others become its mean
 # Without the extra `distill` of model2vec, which would replace transformers by an older version.
@@ -92,6 +92,8 @@ def tokenlearn(comparison: Comparison) -> Encoder | Unavailable:
     texts = [text for part in parts for text in part_texts(part)]
     labels = [embedding_array(read_table(corpus.soft_labels / part.name, schema)["embedding"]) for part in parts]
     targets = unit_rows(np.concatenate(labels).astype(np.float32)) * np.float32(np.sqrt(corpus.dimension))
+
+    # It draws from torch's global generator, whose state has to be as before for all that follows.
     with torch.random.fork_rng():
         torch.manual_seed(comparison.seed)
         trained: Encoder = train_model(start, texts, targets, device=str(device()), pca_dims=comparison.dimension)
@@ -108,7 +110,7 @@ PEERS: dict[PeerName, Callable[[Comparison], Encoder | Unavailable]] = {
 def distilled(teacher: GivenTeacher, dimension: int) -> Encoder | Unavailable:
     """Distil a teacher by model2vec.
 
-    The result is kept in the cache of this library, since every token of the teacher has to be embedded.
+    The result is stored in the cache of this library, since every token of the teacher has to be embedded.
 
     Args:
         teacher: A transformer; model2vec cannot distil anything else.
@@ -120,6 +122,7 @@ def distilled(teacher: GivenTeacher, dimension: int) -> Encoder | Unavailable:
     Raises:
         InputError: If the teacher cannot be read.
     """
+    # A comparison that cannot be made is reported as such, and the run goes on without it.
     if not isinstance(teacher, Teacher):
         return Unavailable(f"it needs a transformer, but the teacher is {teacher.reference}")
     try:
@@ -132,6 +135,8 @@ def distilled(teacher: GivenTeacher, dimension: int) -> Encoder | Unavailable:
     except AbsentModelError:
         return NO_WEIGHTS
     pooling = POOLINGS.get("+".join(encoder.modules.poolings), "mean")
+
+    # All that changes the result is in the name, so a stored encoder is never a stale one.
     about = f"{encoder.fingerprint} {pooling} {dimension} {metadata.version('model2vec')}"
     kept = cache_directory() / "model2vec" / hashlib.sha256(about.encode()).hexdigest()[:16]
     if not kept.exists():

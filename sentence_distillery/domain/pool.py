@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sentence_distillery.domain.measures import Measure
+from sentence_distillery.evaluation.results import Measure
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 
 NAME = "held_out"  # of the pool among the benchmarks

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from sentence_distillery.domain.coverage import tokenizer_of
-from sentence_distillery.domain.measures import Measure, Reference, measures, unavailable
+from sentence_distillery.domain.measures import Reference, measures, unavailable
 from sentence_distillery.evaluation.evaluate import Encoder, embed
-from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.results import Measure, Result, as_result
 from sentence_distillery.io.unavailable import Unavailable
 
 DATASET = "held-out texts"  # in the table of figures
@@ -26,7 +26,7 @@ def scored(
         A figure for each of `measures.METRICS`.
     """
     for measure in measured(encoder, reference):
-        yield as_result(name, measure, dataset)
+        yield as_result(name, dataset, "", measure)
 
 
 def measured(encoder: Encoder | Unavailable, reference: Reference | Unavailable) -> Iterator[Measure]:
@@ -36,9 +36,3 @@ def measured(encoder: Encoder | Unavailable, reference: Reference | Unavailable)
     if isinstance(encoder, Unavailable):
         return unavailable(encoder, len(reference.texts))
     return measures(embed(encoder, list(reference.texts)), tokenizer_of(encoder), reference)
-
-
-def as_result(name: str, measure: Measure, dataset: str) -> Result:
-    """Return a measure as a row of the table of figures."""
-    place = (name, dataset, "", measure.protocol, measure.metric)
-    return Result(*place, measure.value, measure.n, low=measure.low, high=measure.high, left_out=measure.left_out)

@@ -12,16 +12,16 @@ from sentence_distillery.distillation.distill import SOFT_LABELS, AnyTeacher, as
 from sentence_distillery.domain.lexical_weight import weight_measures
 from sentence_distillery.domain.measures import FEWEST, Reference
 from sentence_distillery.domain.options import Domain
-from sentence_distillery.domain.scoring import as_result, scored
-from sentence_distillery.encoders.teachers import load_teacher
+from sentence_distillery.domain.scoring import scored
 from sentence_distillery.evaluation.evaluate import Encoder, embed
-from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.results import Result, as_result
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.runtime.progress import progress, track
+from sentence_distillery.teachers.teachers import load_teacher
 
 DATASET = "texts"
-DOMAIN = Domain(peers=[], neighbours=10, random_pairs=10, seed=1)
+DOMAIN = Domain(peers=[])
 AT_ONCE = 256  # texts that the teacher reads between two signs of progress
 
 log = logging.getLogger(__name__)
@@ -98,7 +98,7 @@ def evaluate_on_texts(
     options = DOMAIN.model_copy(update={"seed": seed})
     found = list(scored(name, encoder, Reference.of(chosen, vectors, options), DATASET))
     weights = weight_measures(encoder, chosen, vectors)
-    return [*found, *(as_result(name, measure, DATASET) for measure in weights)]
+    return [*found, *(as_result(name, DATASET, "", measure) for measure in weights)]
 
 
 def distinct(texts: Iterable[str], maximum: int, seed: int) -> list[str]:

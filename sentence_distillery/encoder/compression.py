@@ -329,6 +329,8 @@ def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64
             f"vocabulary is {size}, but this encoder's tokenizer is that of another library, whose tokens are not "
             "words and their pieces; leave the vocabulary out, and give fewer dimensions or bits."
         )
+
+    # Pieces of words and single characters stay: with them any text that could be read can still be read.
     content = json.loads(encoder.tokenizer.to_str())
     tokens: dict[str, int] = content["model"]["vocab"]
     prefix = content["model"].get("continuing_subword_prefix") or "##"
@@ -340,9 +342,14 @@ def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64
     least = sum(needed)
     if not least <= size <= len(tokens):
         raise InputError(f"{setting('vocabulary', size)}; give {least}, which are pieces of words, to {len(tokens)}.")
+
+    # What is needed comes first, then the most frequent; of equally frequent tokens the earlier one, so that bytes
+    # repeat.
     order = np.lexsort((np.arange(len(tokens)), -counts, ~np.array(needed)))
     kept = np.sort(order[:size])
     places = {int(old): new for new, old in enumerate(kept)}
+
+    # The ids close up, since a row of the table belongs to each.
     content["model"]["vocab"] = {token: places[place] for token, place in tokens.items() if place in places}
     content["added_tokens"] = [
         {**token, "id": places[token["id"]]} for token in content["added_tokens"] if token["id"] in places

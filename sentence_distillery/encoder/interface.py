@@ -65,7 +65,7 @@ class Interface(ABC):
         """Turn texts into vectors."""
 
     @abstractmethod
-    def _twin(self) -> Self:
+    def _sharing_arrays(self) -> Self:
         """Make another encoder with the same content, which shares the arrays."""
 
     def __call__(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
@@ -197,7 +197,7 @@ class Interface(ABC):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type[Self]:
-        """The class, which `isinstance` asks for; LangChain is told of it if a program has imported it.
+        """The class, which `isinstance` asks for; LangChain registers it if a program has imported it.
 
         LangChain's Embeddings then count it as one of theirs, and it need not be imported here.
         """
@@ -437,7 +437,7 @@ class Interface(ABC):
         return self
 
     def __sklearn_clone__(self) -> Self:
-        return self._twin()
+        return self._sharing_arrays()
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -8,7 +8,7 @@ r_s has PLACES entries of 1 or -1 at places that a hash of the stem decides, one
 and zeros elsewhere. So vectors of different stems are nearly orthogonal, and nothing but a hash and idf_s is stored for
 a token: a channel of any dimension costs eight bytes a token. Two things tell it from a table with more columns: a word
 that is repeated counts by its logarithm, and the channel of each text has the same length, short or long
-(docs/levers.md says what each gains).
+(reproductions/docs/levers.md says what each gains).
 """
 
 from dataclasses import dataclass

@@ -127,6 +127,8 @@ def _refuse(encoder: "StaticEncoder", directory: Path) -> None:
         )
     if directory.is_file():
         raise InputError(f"{directory} is a file; name a directory to write the model to.")
+
+    # The directory is replaced as a whole, so nothing of somebody else's may be in it.
     others = sorted({path.name for path in directory.iterdir()} - _OF_A_MODEL) if directory.exists() else []
     if others:
         raise InputError(
@@ -255,6 +257,7 @@ def onnx_bytes(encoder: "StaticEncoder") -> bytes:
 def _graph(encoder: "StaticEncoder") -> "GraphProto":
     from onnx import TensorProto, helper
 
+    # A hidden layer needs all dimensions of the sum; there the cut comes after it.
     cut = None if encoder.kind == "deep" else encoder.truncate_dim
     table = encoder.stored if cut is None else encoder.stored[:, :cut]
     constants: dict[str, NDArray[Any]] = {
@@ -268,6 +271,8 @@ def _graph(encoder: "StaticEncoder") -> "GraphProto":
         constants |= _layers(encoder)
         nodes += _deep_nodes(encoder.truncate_dim is not None)
     nodes += _unit_nodes("deepened" if encoder.kind == "deep" else "sum", spread=encoder.kind == "deep")
+
+    # Inputs and outputs have the names that transformers.js and onnxruntime look for.
     ids = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in _INPUTS]
     width = encoder.dimension
     outputs = [

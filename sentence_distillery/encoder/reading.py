@@ -157,7 +157,7 @@ def model_directory(name: str | Path, revision: str | None = None, token: str | 
         name: "released" or "released-search" for a model that comes with the library, or a directory, or the id of a
             model on a hub.
         revision: A commit, branch or tag of a hub id; None is the main branch.
-        token: A token of the hub; None for the one that is kept.
+        token: A token of the hub; None for the one that is saved.
 
     Returns:
         The directory, which exists.
@@ -215,27 +215,35 @@ def read_model(directory: Path) -> Parts:
     denses = _dense_modules(directory, config, modules)
     # model2vec keeps our entries of config.json when it saves a model, but writes a folder of its own
     ours = set(_SHAPE) <= set(config) and (not modules or modules[0][1] == "")
+
+    # Only this library writes digests. What others wrote into the entry says nothing about these files.
     digests = config.get(SHA256) if ours else None
-    home = _home(directory, modules)
+    folder = _weights_folder(directory, modules)
+
+    # All tensors are read through one object, which hashes each file while its bytes are in memory.
     weights = Weights(directory, digests)
-    content = weights.read(home / WEIGHTS)
-    names = _tensor_names(home / WEIGHTS)
+    content = weights.read(folder / WEIGHTS)
+    names = _tensor_names(folder / WEIGHTS)
+
+    # The name of the table decides whose rules for unknown tokens and prompts hold.
     by_model2vec = not ours and TORCH_TABLE not in names
     kinds = [kind for kind, _ in modules or []]
-    source = _Source(directory, home / TOKENIZER, config, ours, by_model2vec, len(denses) == 1, "Normalize" in kinds)
+    source = _Source(directory, folder / TOKENIZER, config, ours, by_model2vec, len(denses) == 1, "Normalize" in kinds)
     texts = source.texts()
-    stored, step, levels = _read_table(home / WEIGHTS, names, texts, config.get("step"), content)
+    stored, step, levels = _read_table(folder / WEIGHTS, names, texts, config.get("step"), content)
     if texts.rules is None and stored[UNKNOWN_ID].any():
         if ours:
             raise InputError(
-                f"{home / WEIGHTS}: the unknown token (row 0) has a vector, but that of a student is zero. {REMEDY}"
+                f"{folder / WEIGHTS}: the unknown token (row 0) has a vector, but that of a student is zero. {REMEDY}"
             )
         texts = source.texts_by_rules()  # in its own library unknown tokens count
     rows = texts.rows
     described = config.get("lexical") if ours else None
-    lexical = None if described is None else _read_lexical(directory, described, home / WEIGHTS, rows, content)
+    lexical = None if described is None else _read_lexical(directory, described, folder / WEIGHTS, rows, content)
     linear = _read_linear(directory / denses[0], stored.shape[1], weights) if len(denses) == 1 else None
     hidden = _read_hidden(directory, denses, stored.shape[1], weights) if len(denses) == 2 else None
+
+    # Digests are compared after all files were read, and before anything is computed from them.
     weights.check()
     if ours:
         _check_shape(directory / CONFIG, config, denses, stored, linear, lexical)
@@ -323,7 +331,7 @@ class _Source:
         return _Texts(tokenizer, rows, exactly=False, rules=rules)
 
 
-def _home(directory: Path, modules: list[tuple[str, str]] | None) -> Path:
+def _weights_folder(directory: Path, modules: list[tuple[str, str]] | None) -> Path:
     """Return the folder of table and tokenizer: modules.json names it; without that file, where model2vec looks."""
     named = directory / modules[0][1] if modules else directory
     nested = directory / NESTED

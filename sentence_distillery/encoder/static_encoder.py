@@ -120,7 +120,7 @@ class Shared(Generic[Value]):
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Settings:
     """Settings of encoding: unit length, an error for a text without a known word, a prompt, and the most tokens."""
 
     normalize: bool
@@ -259,6 +259,8 @@ class StaticEncoder(Interface):
             parts.rules,
             parts.prompts,
         )
+
+        # A cut that the files name holds unless the caller names one, as in sentence-transformers.
         if truncate_dim is None and parts.truncate_dim is not None and parts.truncate_dim < encoder.full_dimension:
             encoder.truncate_dim = parts.truncate_dim
         return encoder
@@ -429,7 +431,7 @@ class StaticEncoder(Interface):
     def __setstate__(self, state: dict[str, Any]) -> None:
         StaticEncoder.__init__(self, **state)
 
-    def _twin(self) -> Self:
+    def _sharing_arrays(self) -> Self:
         parts = (self._tokenizer, self.stored, self.linear, self.step, self._given_vocabulary, self.hidden)
         origin = (self.truncate_dim, self.made_from, self.derived)
         return type(self)(*parts, *origin, self.lexical, self.lexical_weight, self.rules, self._prompts, self._card)
@@ -500,7 +502,7 @@ class StaticEncoder(Interface):
 
     @Shared
     def _vocabulary(self) -> Any:
-        """The vocabulary in the native core, None if texts go the simple way."""
+        """The vocabulary in the native core, None if texts go the simple settings."""
         if self.linear is not None or self.rules is not None:
             return None
         return native_vocabulary(self._given_vocabulary or self._read_vocabulary())
@@ -664,9 +666,9 @@ class StaticEncoder(Interface):
         _check_count("batch_size", batch_size)
         one = isinstance(texts, str)
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
-        way = self._way(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
+        settings = self._settings(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
         progress = Progress(len(listed), shown=True) if show_progress_bar else None
-        vectors: NDArray[Any] = self._vectors(listed, way, truncate_dim, batch_size, progress)
+        vectors: NDArray[Any] = self._vectors(listed, settings, truncate_dim, batch_size, progress)
         vectors = quantize_embeddings(vectors, precision)
         if one:
             vectors = vectors[0]
@@ -713,24 +715,24 @@ class StaticEncoder(Interface):
         """
         check_precision(precision, tuple(name for name in PRECISIONS if name not in CALIBRATED))
         _check_count("batch", batch)
-        way = self._way(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
+        settings = self._settings(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
         if isinstance(texts, str):
             raise TypeError("encode_stream takes an iterable of texts, not one str; encode takes both.")
         return (
-            quantize_embeddings(self._vectors(part, way, truncate_dim, first=first), precision)
+            quantize_embeddings(self._vectors(part, settings, truncate_dim, first=first), precision)
             for first, part in batches(texts, batch)
         )
 
-    def _way(
+    def _settings(
         self,
         normalize: bool,
         on_unknown: OnUnknown,
         prompt: str | None,
         prompt_name: str | None,
         max_length: int | None,
-    ) -> _Way:
+    ) -> _Settings:
         _check_count("max_length", max_length)
-        return _Way(normalize, _checked(on_unknown), self._prompts.chosen(prompt, prompt_name), max_length)
+        return _Settings(normalize, _checked(on_unknown), self._prompts.chosen(prompt, prompt_name), max_length)
 
     @overload
     def encode_as_sequence(  # type: ignore[overload-overlap]
@@ -809,12 +811,12 @@ class StaticEncoder(Interface):
             [5, 0]
         """
         counts = np.empty(len(texts), np.int32)
-        return self._vectors(texts, self._way(True, "zero", None, None, None), counts=counts), counts
+        return self._vectors(texts, self._settings(True, "zero", None, None, None), counts=counts), counts
 
     def _vectors(
         self,
         texts: list[str],
-        way: _Way,
+        settings: _Settings,
         truncate_dim: int | None = None,
         batch_size: int | None = None,
         progress: Progress | None = None,
@@ -824,15 +826,15 @@ class StaticEncoder(Interface):
         """Encode to (texts, dimension) float32, if many in threads; `first` is the index of the first text."""
         cut = checked_dimension(truncate_dim, self.full_dimension)
         vectors = np.empty((len(texts), self.dimension if cut is None else cut), dtype=np.float32)
-        if counts is None and way.on_unknown == "error":
+        if counts is None and settings.on_unknown == "error":
             counts = np.empty(len(texts), np.int32)
         if len(texts) <= (batch_size or SMALLEST_BATCH):  # without asking the system for its cores
-            self._fill(texts, vectors, way, counts)
+            self._fill(texts, vectors, settings, counts)
             if progress is not None:
                 progress.advance(len(texts))
         else:
-            self._fill_in_threads(texts, vectors, way, counts, batch_size, progress)
-        if counts is not None and way.on_unknown == "error":
+            self._fill_in_threads(texts, vectors, settings, counts, batch_size, progress)
+        if counts is not None and settings.on_unknown == "error":
             _refuse_unknown(texts, counts, first)
         return vectors
 
@@ -840,7 +842,7 @@ class StaticEncoder(Interface):
         self,
         texts: list[str],
         vectors: Floats,
-        way: _Way,
+        settings: _Settings,
         counts: Counts | None,
         batch_size: int | None,
         progress: Progress | None,
@@ -853,7 +855,8 @@ class StaticEncoder(Interface):
         spans = [slice(start, start + size) for start in range(0, len(texts), size)]
         with self._one_thread_each(), ThreadPoolExecutor(threads) as pool:
             jobs = [
-                pool.submit(self._fill, texts[s], vectors[s], way, None if counts is None else counts[s]) for s in spans
+                pool.submit(self._fill, texts[s], vectors[s], settings, None if counts is None else counts[s])
+                for s in spans
             ]
             for job, span in zip(jobs, spans, strict=True):
                 job.result()
@@ -871,13 +874,13 @@ class StaticEncoder(Interface):
         limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
         return limits
 
-    def _fill(self, texts: list[str], vectors: Floats, way: _Way, counts: Counts | None) -> None:
-        read = [way.prompt + text for text in texts] if way.prompt else texts
-        if self.linear is None and way.max_length is None:
-            self._encode(read, vectors, way.normalize, counts)
+    def _fill(self, texts: list[str], vectors: Floats, settings: _Settings, counts: Counts | None) -> None:
+        read = [settings.prompt + text for text in texts] if settings.prompt else texts
+        if self.linear is None and settings.max_length is None:
+            self._encode(read, vectors, settings.normalize, counts)
             return
-        tokens = self._token_ids(read, self._rules(way.max_length))
-        self.embed(tokens, vectors, way.normalize)
+        tokens = self._token_ids(read, self._rules(settings.max_length))
+        self.embed(tokens, vectors, settings.normalize)
         if counts is not None:
             counts[:] = self.known(tokens).lengths
 

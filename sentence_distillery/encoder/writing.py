@@ -88,6 +88,8 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
     """Write all but the model card, the same bytes for the same encoder; returns the content of config.json."""
     table, kind, dimension, cut = encoder.stored, encoder.kind, encoder.full_dimension, encoder.truncate_dim
     weight, lexical = encoder.lexical_weight, encoder.lexical
+
+    # Columns that are cut off are not written: without a layer after the sum nothing needs them.
     if kind in ("static", "lexical") and cut is not None and cut <= encoder.token_dimension:
         table, kind, dimension, cut, weight = table[:, :cut], "static", cut, None, 0.0
     config: dict[str, object] = {
@@ -105,10 +107,14 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         **card,
     }
     write_json(directory / CONFIG, config)  # also for the mode of its file
+
+    # Files for sentence-transformers, which reads prompts and dimensions from here and not from config.json.
     prompts = {"prompts": encoder.prompts, "default_prompt_name": encoder.default_prompt_name}
     settings = SENTENCE_TRANSFORMERS | prompts | ({} if cut is None else {"truncate_dim": cut})
     write_json(directory / SETTINGS, settings)
     tensors: Tensors = {TABLE: table}
+
+    # With factors of 1 it multiplies in float32. In float16 a text without a word would be 0 / 0.
     if table.dtype != np.float32:
         tensors[FACTORS] = np.ones(len(table), dtype=np.float16 if table.dtype == np.float16 else np.float32)
     if lexical is not None:
@@ -118,6 +124,8 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
     layers = _write_layers(encoder, directory)
     _write_modules(layers, directory / MODULES)
     weights = [WEIGHTS, *(f"{layer}/{WEIGHTS}" for layer in layers)]
+
+    # The digests are known once the files are there, so config.json is written a second time.
     config[SHA256] = {name: sha256((directory / name).read_bytes()).hexdigest() for name in weights}
     write_json(directory / CONFIG, config)
     return config

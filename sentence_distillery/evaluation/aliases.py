@@ -1,6 +1,6 @@
 """Former names of systems and fields, so that figures in git stay readable under today's names.
 
-Kept files are not changed on disk; `read_results` and `current_content` read it under today's names:
+Saved files are not changed on disk; `read_results` and `current_content` read it under today's names:
 
     student, deep                    student, MLP head
     student, gold/stsb/spearman      student, fine-tuned/stsb/spearman        a key of metrics.json

@@ -2,22 +2,24 @@
 
 The type of task of a set decides how it is scored: sentence_distillery/evaluation/tasks.py has them all. The cosine of
 each pair is compared with its human rating, for instance (Pearson, Spearman, and MAE on a scale of 0 to 5, as
-sentence_distillery/benchmarks/metrics.py defines them). An undefined figure has its reason in place of a number.
+protocols/metrics.py defines them). An undefined figure has its reason in place of a number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from sentence_distillery.benchmarks import bootstrap
-from sentence_distillery.benchmarks.data import BenchmarkData, Split
-from sentence_distillery.evaluation.results import Result
-from sentence_distillery.evaluation.tasks import TaskSet, Texts, figures_with_draws, own_task, read_task
+from sentence_distillery.evaluation.results import Measure, Result, as_result
+from sentence_distillery.evaluation.sets.data import BenchmarkData, Split
+from sentence_distillery.evaluation.tasks import MAIN, Embed, TaskSet, Texts, check, own_task, read_task, scored
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.errors import option
-from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.unavailable import Unavailable
 
 
 class Encoder(Protocol):
@@ -41,6 +43,32 @@ class Encoder(Protocol):
             (sentences, dimension) numbers, of any type and length.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of sentences as an encoder.
+
+    Attributes:
+        embed: Turns sentences into (sentences, dimension) numbers.
+
+    Example:
+        >>> Function(lambda sentences: [[len(sentence)] for sentence in sentences]).encode(["A cat."])
+        [[6]]
+    """
+
+    embed: Callable[[list[str]], Any]
+
+    def encode(self, sentences: list[str], /) -> Any:
+        """Turn sentences into vectors.
+
+        Args:
+            sentences: The sentences, of any length.
+
+        Returns:
+            (sentences, dimension) numbers.
+        """
+        return self.embed(sentences)
 
 
 Task = str | Texts | TaskSet
@@ -69,9 +97,9 @@ def evaluate(
         A figure for each task and metric, in the order of the tasks: Pearson and Spearman in [-1, 1], MAE in [0, 5],
         all others in [0, 1]; `n` is the number of pairs, test documents or queries. A figure that is undefined,
         such as the correlation of predictions that are all alike, has an `Unavailable` with the reason as its value.
-        `low` and `high` are the ends of a 95 % interval of Spearman, average precision, the accuracy of `full`, nDCG@10
-        and the MAP of `rerank`, from 2,000 draws of the pairs, test documents or queries. `left_out` of the draws have
-        no figure, such as one of pairs with equal ratings; if most have none, there is no interval.
+        `low` and `high` are the ends of a 95 % interval of every figure but V-measure, from 2,000 draws of the pairs,
+        test documents or queries. `left_out` of the draws have no figure, such as one of pairs with equal ratings; if
+        most have none, there is no interval.
         Pairs of the same words in another order have cosine 1 up to the last bit of a float32, which decides their
         ranks: Spearman may differ by as much between two ways of computing the same vectors.
 
@@ -101,11 +129,60 @@ def evaluate(
     data = BenchmarkData(Path(benchmarks)) if isinstance(benchmarks, Path | str) else benchmarks
     results: list[Result] = []
     for task in tasks:
-        scored = _read(task, data, split)
-        for row, draw in figures_with_draws(lambda texts: embed(encoder, texts), scored):
-            low, high, left_out = bootstrap.interval(draw()) if draw else (None, None, None)
-            results.append(Result(name, *row, low=low, high=high, left_out=left_out))
+        read = _read(task, data, split)
+        results += [as_result(name, *read.place, each) for each in scored(partial(embed, encoder), read)]
     return results
+
+
+def main_measure(encoder: Encoder, task: TaskSet) -> Measure:
+    """Measure the main figure of a set, as MAIN has it, on vectors of unit length: a classifier depends on the length.
+
+    Args:
+        encoder: The encoder.
+        task: The set.
+
+    Returns:
+        The figure, with its draws.
+
+    Raises:
+        InputError: If the columns of the set do not fit each other.
+
+    Example:
+        >>> from sentence_distillery import PairSet, load
+        >>> one, other = ["A dog plays.", "A dog plays."], ["A dog runs.", "The bank failed."]
+        >>> measure = main_measure(load(), own_task(PairSet("mine", "test", one, other, None, ["1", "0"], None)))
+        >>> measure.metric, measure.value, measure.n
+        ('ap', 1.0, 2)
+    """
+    protocol, metric = MAIN[task.type]
+    found = scored(unit(encoder), replace(task, protocols=(protocol,)))
+    return next(each for each in found if each.metric == metric)
+
+
+def main_result(name: str, encoder: Encoder | Unavailable, task: TaskSet) -> Result:
+    """Measure the main figure of a set as a row of the table of figures.
+
+    Args:
+        name: The encoder's name in the results.
+        encoder: It, or why there is none.
+        task: The set.
+
+    Returns:
+        The figure with its interval, or why there is none.
+
+    Raises:
+        InputError: If the columns of the set do not fit each other.
+
+    Example:
+        >>> from sentence_distillery import DocumentSet
+        >>> texts = DocumentSet("mine", "test", ["A dog plays.", "The bank failed."], ["animal", "money"])
+        >>> main_result("mine", Unavailable("it has no weights"), TaskSet("clustering", texts)).metric
+        'v_measure'
+    """
+    if isinstance(encoder, Unavailable):
+        check(task)
+        return as_result(name, *task.place, Measure(*MAIN[task.type], encoder, task.size))
+    return as_result(name, *task.place, main_measure(encoder, task))
 
 
 def _read(task: Task, data: BenchmarkData | None, split: Split) -> TaskSet:
@@ -117,6 +194,22 @@ def _read(task: Task, data: BenchmarkData | None, split: Split) -> TaskSet:
     if data is None:
         raise InputError(f"Task '{task}' is a name: give {option('benchmarks')}, the directory that holds this set.")
     return read_task(data, task, split)
+
+
+def unit(encoder: Encoder) -> Embed:
+    """Return a function that embeds texts by an encoder, rows of unit length.
+
+    Args:
+        encoder: An object with `encode`.
+
+    Returns:
+        A function from texts to (texts, dimension) float32.
+
+    Example:
+        >>> unit(Function(lambda texts: [[len(text)] for text in texts]))(["A cat.", "A dog runs."]).tolist()
+        [[1.0], [1.0]]
+    """
+    return lambda texts: unit_rows(embed(encoder, texts))
 
 
 def embed(encoder: Encoder, texts: list[str]) -> Floats:

@@ -13,15 +13,17 @@ place of the value, as `undefined: <reason>`.
 import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.benchmarks.metrics import Figure
+from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import InputError, atomic_file, finite, read_rows
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.io.unavailable import Unavailable, from_text, to_text
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Figure, Unavailable, from_text, to_text
 
 MODEL_SOUP = "model soup"  # in place of a seed: the mean of the weights of all seeds
 
@@ -90,6 +92,42 @@ class Result:
     def number(self) -> float | None:
         """The value, or None if there is none."""
         return None if isinstance(self.value, Unavailable) else self.value
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure of an encoder, which may be computed again for draws of the texts, pairs or queries behind it.
+
+    Attributes:
+        protocol: As of `Result`.
+        metric: As of `Result`.
+        value: As of `Result`.
+        n: As of `Result`.
+        draw: Returns the figure of each draw of the bootstrap, (draws,), NaN for one without; None if it has no draws.
+    """
+
+    protocol: str
+    metric: str
+    value: Figure
+    n: int
+    draw: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def drawn(self) -> Floats | None:
+        """The figure of each draw, (draws,); None without draws, or if there is no figure."""
+        return None if self.draw is None or isinstance(self.value, Unavailable) else self.draw()
+
+    @property
+    def interval(self) -> bootstrap.Interval | None:
+        """The middle 95 % of the draws, if it has any."""
+        return None if self.drawn is None else bootstrap.interval(self.drawn)
+
+
+def as_result(system: str, dataset: str, split: str, measure: Measure, *, with_interval: bool = True) -> Result:
+    """Return a measure as a row of the table of figures."""
+    row = Result(system, dataset, split, measure.protocol, measure.metric, measure.value, measure.n)
+    interval = measure.interval if with_interval else None
+    return replace(row, **interval._asdict()) if interval else row
 
 
 REASON = "reason"

@@ -1,42 +1,46 @@
 """One way to score an encoder on a set: its type of task says which texts are embedded, and how the vectors are scored.
 
-    type of task          protocols                  figures
-    sts                   mean                       Pearson, Spearman, MAE on 0-5
-    pair_classification   cosine                     average precision; accuracy and F1 of the best threshold
-    classification        few-shot, full             accuracy, macro-F1 of a logistic regression
-                          sgd                        precision, recall, F1 of paper 1's classifier
-    clustering            k-means                    V-measure
-    retrieval             search                     nDCG@10, recall@100, MAP
-    reranking             rerank                     MAP, MRR
+    type of task          protocols                  figures                                                 drawn again
+    sts                   mean                       Pearson, Spearman, MAE on 0-5                           pairs
+    pair_classification   cosine                     average precision; accuracy, F1 of the best threshold   pairs
+    classification        few-shot, full             accuracy, macro-F1 of a logistic regression             test texts
+                          sgd                        precision, recall, F1 of paper 1's classifier           test texts
+    clustering            k-means                    V-measure                                               -
+    retrieval             search                     nDCG@10, recall@100, MAP                                queries
+    reranking             rerank                     MAP, MRR                                                queries
 
-The figures are computed in `sentence_distillery.protocols`, where each equals MTEB's. A protocol is a function of the
+The figures are computed in the folder `protocols`, where each equals MTEB's. A protocol is a function of the
 vectors of a set, so that those of one task embed its texts once. Adding one is adding an entry to TASKS.
+
+Each figure but V-measure, the mean of ten clusterings of texts that are drawn already, can be computed again for draws
+of what it is on: `scored` yields a `Measure`, which draws if it is asked for its interval.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks import bootstrap
-from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
-from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.protocols import classification as labels_of_texts
+from sentence_distillery.evaluation.protocols import pair_classification as labels_of_pairs
+from sentence_distillery.evaluation.protocols import sgd
+from sentence_distillery.evaluation.protocols.classification import Classification, Labelled, few_shot, full
+from sentence_distillery.evaluation.protocols.clustering import Clustering, clustering
+from sentence_distillery.evaluation.protocols.metrics import as_printed, on_five, similarity_figures
+from sentence_distillery.evaluation.protocols.pair_classification import PairClassification, pair_classification
+from sentence_distillery.evaluation.protocols.ranking import Ranked
+from sentence_distillery.evaluation.protocols.reranking import Reranking, reranking
+from sentence_distillery.evaluation.protocols.retrieval import Retrieval, retrieval
+from sentence_distillery.evaluation.protocols.similarity import cosines
+from sentence_distillery.evaluation.results import Measure
+from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.io.unavailable import Figure, Unavailable
-from sentence_distillery.protocols.classification import Classification, Labelled, few_shot, full
-from sentence_distillery.protocols.clustering import Clustering, clustering
-from sentence_distillery.protocols.pair_classification import (
-    PairClassification,
-    pair_classification,
-    precisions_of_draws,
-)
-from sentence_distillery.protocols.reranking import Reranking, reranking
-from sentence_distillery.protocols.retrieval import Retrieval, retrieval
-from sentence_distillery.protocols.sgd import PROTOCOL as SGD
-from sentence_distillery.protocols.sgd import SENTIMENT_METRICS, classify
+from sentence_distillery.io.unavailable import Figure
 
 SEED = 1  # of the SGD classifier's order of documents
 POSITIVE, NEGATIVE = "1", "0"
@@ -45,8 +49,16 @@ Embed = Callable[[list[str]], Floats]  # (texts, dimension) float32
 Two = tuple[Floats, Floats]
 Documents = tuple[DocumentSet, DocumentSet]  # to train a classifier on, and to test it on
 Texts = PairSet | Documents | DocumentSet | QuerySet
-Row = tuple[str, str, str, str, Figure, int]  # dataset, split, protocol, metric, value, n
 Draw = Callable[[], Floats]  # the figure of each draw of a bootstrap, (draws,)
+
+MAIN: dict[TaskType, tuple[str, str]] = {  # the protocol and the metric that stand for a set
+    "sts": ("mean", "spearman"),
+    "pair_classification": ("cosine", "ap"),
+    "classification": ("full", "accuracy"),
+    "clustering": ("k-means", "v_measure"),
+    "retrieval": ("search", "ndcg_at_10"),
+    "reranking": ("search", "ndcg_at_10"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +84,11 @@ class TaskSet:
     def tested(self) -> DocumentSet | PairSet | QuerySet:
         """The texts that the figures are on."""
         return self.texts[1] if isinstance(self.texts, tuple) else self.texts
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The name and the split of the set that the figures are on."""
+        return self.tested.name, self.tested.split
 
     def all_texts(self) -> Iterator[str]:
         """List the texts that are embedded.
@@ -114,7 +131,7 @@ class TaskSet:
 
 @dataclass(frozen=True)
 class Scored:
-    """Figures by name; the main one of most protocols can be drawn again, for its interval."""
+    """Figures by name, and those that can be drawn again, for their intervals."""
 
     figures: Mapping[str, Figure]
     draws: Mapping[str, Draw] = field(default_factory=dict)
@@ -148,7 +165,7 @@ class TaskKind:
     protocols: Mapping[str, Protocol]
 
 
-def figures(embed: Embed, task: TaskSet) -> Iterator[Row]:
+def scored(embed: Embed, task: TaskSet) -> Iterator[Measure]:
     """Score an encoder on a set.
 
     Args:
@@ -156,8 +173,9 @@ def figures(embed: Embed, task: TaskSet) -> Iterator[Row]:
         task: The set.
 
     Yields:
-        Dataset, split, protocol, metric, value and n of each figure, protocol by protocol. Pearson and Spearman are in
-        [-1, 1], MAE in [0, 5], all others in [0, 1].
+        Each figure, protocol by protocol: Pearson and Spearman in [-1, 1], MAE in [0, 5], all others in [0, 1]. All
+        encoders have the same draws of a set, so the interval of a difference of two encoders is that of the
+        differences of their draws.
 
     Raises:
         InputError: If ratings or labels do not fit the texts.
@@ -166,43 +184,16 @@ def figures(embed: Embed, task: TaskSet) -> Iterator[Row]:
     Example:
         >>> pairs = PairSet("mine", "test", ["1 0", "1 0"], ["1 0", "1 5"], None, ["1", "0"], None)
         >>> embed = lambda texts: np.array([text.split() for text in texts], np.float32)
-        >>> for row in figures(embed, own_task(pairs)):
-        ...     print(*row)
-        mine test cosine ap 1.0 2
-        mine test cosine accuracy 1.0 2
-        mine test cosine f1 1.0 2
+        >>> for each in scored(embed, own_task(pairs)):
+        ...     print(each.protocol, each.metric, each.value, each.n, each.drawn.shape)
+        cosine ap 1.0 2 (2000,)
+        cosine accuracy 1.0 2 (2000,)
+        cosine f1 1.0 2 (2000,)
 
     Reference:
         Muennighoff, Tazi, Magne and Reimers 2023, MTEB: Massive Text Embedding Benchmark,
-        https://arxiv.org/abs/2210.07316
-    """
-    yield from (row for row, _ in figures_with_draws(embed, task))
-
-
-def figures_with_draws(embed: Embed, task: TaskSet) -> Iterator[tuple[Row, Draw | None]]:
-    """Score an encoder on a set, as `figures`, for intervals.
-
-    Args:
-        embed: As of `figures`.
-        task: The set.
-
-    Yields:
-        Each row of `figures`; and for the main figure of its protocol, if it is a number, a function that computes it
-        for each of 2,000 draws of pairs, test texts or queries: (draws,), NaN where a draw has no figure. They are
-        Spearman, average precision, the accuracy of `full`, nDCG@10 and the MAP of `rerank`.
-
-    Raises:
-        InputError: As of `figures`.
-        ImportError: As of `figures`.
-
-    Example:
-        >>> pairs = PairSet("mine", "test", ["1 0", "1 0"], ["1 0", "1 5"], None, ["1", "0"], None)
-        >>> embed = lambda texts: np.array([text.split() for text in texts], np.float32)
-        >>> [draw().shape for _, draw in figures_with_draws(embed, own_task(pairs)) if draw]
-        [(2000,)]
-
-    Reference:
-        Efron 1979, Bootstrap Methods: Another Look at the Jackknife, https://doi.org/10.1214/aos/1176344552
+        https://arxiv.org/abs/2210.07316; draws: Efron 1979, Bootstrap Methods: Another Look at the Jackknife,
+        https://doi.org/10.1214/aos/1176344552
     """
     check(task)
     vectors = TASKS[task.type].embed(embed, task.texts)
@@ -215,9 +206,7 @@ def figures_with_draws(embed: Embed, task: TaskSet) -> Iterator[tuple[Row, Draw 
                 "run `pip install 'sentence-distillery[distill]'`."
             ) from error
         for metric in protocol.metrics:
-            value = found.figures[metric]
-            draw = None if isinstance(value, Unavailable) else found.draws.get(metric)
-            yield (task.tested.name, task.tested.split, name, metric, value, task.size), draw
+            yield Measure(name, metric, found.figures[metric], task.size, found.draws.get(metric))
 
 
 def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
@@ -251,6 +240,26 @@ def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
             return TaskSet(kind, data.queries(name, split), protocols)
 
 
+def own_tasks(data: BenchmarkData) -> list[TaskSet]:
+    """Read the test split of each set of the user's own labels.
+
+    Args:
+        data: The benchmark sets.
+
+    Returns:
+        The sets with their types of task.
+
+    Raises:
+        InputError: As of `read_task`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> [task.tested.name for task in own_tasks(BenchmarkData(Path("data/benchmarks")))]
+        ['faq']
+    """
+    return [read_task(data, name, "test") for name in data.own()]
+
+
 def own_task(texts: Texts) -> TaskSet:
     """Choose the type of task of a set by its form.
 
@@ -278,7 +287,7 @@ def own_task(texts: Texts) -> TaskSet:
             return TaskSet("reranking" if texts.judged_only else "retrieval", texts)
         case (train, test):
             binary = {*train.labels, *test.labels} <= {NEGATIVE, POSITIVE}
-            return TaskSet("classification", texts, (SGD,) if binary else ())
+            return TaskSet("classification", texts, (sgd.PROTOCOL,) if binary else ())
 
 
 def check(task: TaskSet) -> None:
@@ -297,7 +306,7 @@ def check(task: TaskSet) -> None:
     """
     match task.texts:
         case PairSet() as pairs if task.type == "sts":
-            checked_scores(pairs)
+            _checked_scores(pairs)
         case PairSet() as pairs:
             _check_pairs(pairs, pairs.labels, "labels")
             if unknown := sorted(set(pairs.labels or ()) - {NEGATIVE, POSITIVE}):
@@ -313,23 +322,8 @@ def check(task: TaskSet) -> None:
                     raise InputError(f"Set '{part.name}' has {len(part.texts)} texts and {len(part.labels)} labels.")
 
 
-def checked_scores(pairs: PairSet) -> tuple[Floats, tuple[float, float]]:
-    """Return the scores of pairs and their scale.
-
-    Args:
-        pairs: The pairs.
-
-    Returns:
-        The scores, (pairs,) float32 on their scale, and the lowest and the highest possible score.
-
-    Raises:
-        InputError: If there are no scores or no scale, or a score is outside the scale.
-
-    Example:
-        >>> pairs = PairSet("mine", "test", ["A cat."], ["A kitten."], np.array([4], np.float32), None, (0.0, 5.0))
-        >>> checked_scores(pairs)
-        (array([4.], dtype=float32), (0.0, 5.0))
-    """
+def _checked_scores(pairs: PairSet) -> tuple[Floats, tuple[float, float]]:
+    """Return the scores, (pairs,) float32, and their scale; raises InputError if they do not fit the pairs."""
     name = f"Set '{pairs.name}'"
     if pairs.scores is None or pairs.scale is None:
         raise InputError(f"{name} has no scores with a scale, so cosines cannot be compared; use a set with scores.")
@@ -381,43 +375,50 @@ def _embed_queries(embed: Embed, texts: QuerySet) -> Two:
 
 
 def _similarity(vectors: Two, pairs: PairSet) -> Scored:
-    predicted, (scores, scale) = cosines(*vectors), checked_scores(pairs)
+    predicted, (scores, scale) = cosines(*vectors), _checked_scores(pairs)
 
-    def spearman() -> Floats:
+    def spearman(drawn: Floats) -> Floats:
         from scipy.stats import rankdata  # takes a second, needed only to correlate
 
-        ranks = rankdata(predicted), rankdata(scores)  # those of all pairs, in every draw
-        return bootstrap.of_draws(lambda drawn: bootstrap.pearson(*ranks, drawn), len(scores))
+        return bootstrap.pearson(rankdata(predicted), rankdata(scores), drawn)  # the ranks of all pairs, in every draw
 
-    return Scored(similarity_figures(predicted, scores, scale), {"spearman": spearman})
+    draws = {
+        "pearson": _draw(partial(bootstrap.pearson, predicted, scores), len(scores)),
+        "spearman": _draw(spearman, len(scores)),
+        "mae": _mean(np.abs(as_printed(predicted) - on_five(scores, scale))),
+    }
+    return Scored(similarity_figures(predicted, scores, scale), draws)
 
 
 def _pair_classification(vectors: Two, pairs: PairSet) -> Scored:
     positive = np.array([label == POSITIVE for label in pairs.labels or ()], dtype=bool)
-
-    def ap() -> Floats:
-        predicted = cosines(*vectors)
-        return bootstrap.of_draws(lambda drawn: precisions_of_draws(predicted, positive, drawn), len(positive))
-
-    return Scored(vars(pair_classification(*vectors, positive)), {"ap": ap})
+    again = partial(labels_of_pairs.figures_of_draws, cosines(*vectors), positive)
+    names = _names(PairClassification)
+    return Scored(vars(pair_classification(*vectors, positive)), _columns(names, again, len(positive)))
 
 
 def _few_shot(vectors: Two, texts: Documents) -> Scored:
-    return Scored(vars(few_shot(*_labelled(vectors, texts))))
+    return _classified(few_shot(*_labelled(vectors, texts)), texts[1].labels)
 
 
 def _full(vectors: Two, texts: Documents) -> Scored:
-    found = full(*_labelled(vectors, texts))
-    return Scored(vars(found), _means("accuracy", found.right))
+    return _classified(full(*_labelled(vectors, texts)), texts[1].labels)
 
 
 def _labelled(vectors: Two, texts: Documents) -> tuple[Labelled, Labelled]:
     return Labelled(vectors[0], texts[0].labels), Labelled(vectors[1], texts[1].labels)
 
 
+def _classified(found: Classification, labels: list[str]) -> Scored:
+    again = partial(labels_of_texts.figures_of_draws, labels, found.predicted)
+    return Scored(vars(found), _columns(_names(Classification), again, len(labels)))
+
+
 def _sgd(vectors: Two, texts: Documents) -> Scored:
     train, test = texts
-    return Scored(classify(vectors[0], train.labels, vectors[1], test.labels, SEED))
+    figures, predicted = sgd.classified(vectors[0], train.labels, vectors[1], test.labels, SEED)
+    again = partial(sgd.figures_of_draws, test.labels, predicted)
+    return Scored(figures, _columns(sgd.SENTIMENT_METRICS, again, len(test.labels)))
 
 
 def _clustering(vectors: Floats, texts: DocumentSet) -> Scored:
@@ -426,20 +427,35 @@ def _clustering(vectors: Floats, texts: DocumentSet) -> Scored:
 
 def _retrieval(vectors: Two, texts: QuerySet) -> Scored:
     found = retrieval(*vectors, texts.ids, texts.judgements)
-    return Scored(vars(found), _means("ndcg_at_10", found.ranked.ndcg_at_10 if found.ranked else None))
+    return Scored(
+        vars(found), _means_of(found.ranked, ndcg_at_10="ndcg_at_10", recall_at_100="recall_at_100", map="ap")
+    )
 
 
 def _reranking(vectors: Two, texts: QuerySet) -> Scored:
     found = reranking(*vectors, texts.ids, texts.judgements)
-    return Scored(vars(found), _means("map", found.ranked.ap if found.ranked else None))
+    return Scored(vars(found), _means_of(found.ranked, map="ap", mrr="rr"))
 
 
-def _means(metric: str, values: NDArray[Any] | None) -> dict[str, Draw]:
+def _means_of(ranked: Ranked | None, **columns: str) -> dict[str, Draw]:
+    """Return the draws of each metric, the mean over the queries of a column."""
+    return {metric: _mean(getattr(ranked, column)) for metric, column in columns.items()} if ranked else {}
+
+
+def _columns(metrics: tuple[str, ...], again: Callable[[Floats], Floats], size: int) -> dict[str, Draw]:
+    """Return the draws of each metric, a column of what `again` computes; it is computed once for all of them."""
+    found = cache(_draw(again, size))
+    return {metric: partial(lambda column: found()[:, column], column) for column, metric in enumerate(metrics)}
+
+
+def _mean(values: NDArray[Any]) -> Draw:
     """Return the draws of a mean over (items,) values."""
-    if values is None:
-        return {}
-    items = values.astype(np.float32)
-    return {metric: lambda: bootstrap.of_draws(lambda drawn: bootstrap.means(items, drawn), len(items))}
+    return _draw(partial(bootstrap.means, values.astype(np.float32)), len(values))
+
+
+def _draw(figure: Callable[[Floats], Floats], size: int) -> Draw:
+    """Return a function that computes a figure for each draw of `size` items."""
+    return partial(bootstrap.of_draws, figure, size)
 
 
 def _names(result: type) -> tuple[str, ...]:
@@ -457,7 +473,7 @@ TASKS: dict[TaskType, TaskKind] = {
         {
             "few-shot": Protocol(_names(Classification), _few_shot),
             "full": Protocol(_names(Classification), _full),
-            SGD: Protocol(SENTIMENT_METRICS, _sgd, standard=False),
+            sgd.PROTOCOL: Protocol(sgd.SENTIMENT_METRICS, _sgd, standard=False),
         },
     ),
     "clustering": TaskKind(_embed_documents, {"k-means": Protocol(_names(Clustering), _clustering)}),

@@ -351,6 +351,8 @@ def map_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]], content:
     names = tensor_names(path)
     if missing := sorted(set(shapes) - set(names)):
         raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(names))}).")
+
+    # The header was checked by `tensor_names`, so offsets may be trusted here.
     data = _map(path) if content is None else content
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + size])

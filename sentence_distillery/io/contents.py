@@ -69,7 +69,7 @@ class Counted(Content):
         return self
 
 
-class Encoder(Content):
+class EncoderReference(Content):
     """The reference of an encoder that labels were made with, as in teacher.json and config.json."""
 
     reference: str
@@ -78,13 +78,13 @@ class Encoder(Content):
     dimension: Count
 
 
-class Labeller(Encoder):
+class Labeller(EncoderReference):
     """A teacher, with those whose labels are appended to its own."""
 
-    additional: list[Encoder] = []
+    additional: list[EncoderReference] = []
 
 
-class Student(Content):
+class StudentConfig(Content):
     """The config.json of a student that a run has trained."""
 
     kind: str

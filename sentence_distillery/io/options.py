@@ -1,4 +1,4 @@
-"""Typed options: frozen models without defaults that refuse unknown keys."""
+"""Typed options: frozen models that refuse unknown keys, and the one place of all defaults."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -19,6 +19,7 @@ Precision = Annotated[
         "supports it"
     ),
 ]
+Enabled = Annotated[bool, Field(title="false: the stage trains nothing, and its results are reported as unavailable")]
 Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
 
 
@@ -57,7 +58,7 @@ class Switchable(Section):
     name: ClassVar[str]
     number: ClassVar[str]
 
-    enabled: bool = Field(title="false: the stage trains nothing, and its results are reported as unavailable")
+    enabled: Enabled = True
 
     @model_validator(mode="before")
     @classmethod

@@ -114,7 +114,7 @@ class Intervals:
 
 
 @dataclass(frozen=True)
-class Cell:
+class HeatMapCell:
     """Two words; `shade` is their cosine cut to [0, 1], `text` the cosine itself."""
 
     x: float
@@ -138,7 +138,7 @@ class HeatMap:
     size: float
     rows: list[Tick]
     columns: list[Tick]
-    cells: list[Cell]
+    cells: list[HeatMapCell]
     left_out: list[str]
 
 
@@ -150,6 +150,8 @@ def scatter(
 ) -> Scatter:
     """Draw systems as {name: (place on the axis > 0, Spearman x 100)} on a logarithmic axis; `ours` have a colour."""
     frame = SCATTER
+
+    # Sizes and speeds span decades, so the axis counts powers of ten, from the one below to the one above.
     logs = [math.log10(place) for place, _ in points.values()]
     decades = [float(power) for power in range(math.floor(min(logs)), math.floor(max(logs)) + 2)]
     qualities = [quality for _, quality in points.values()]
@@ -285,6 +287,7 @@ def heat_map(
     left_out: Sequence[str],
 ) -> HeatMap:
     """Draw a square for each two words; the labels are left of the rows and, slanted, above the columns."""
+    # The margins follow the longest word; slanted labels need three quarters of their length in height.
     left, top = (
         12.0 + LETTER * max((len(word) for word in words), default=0) * part
         for words, part in ((rows, 1), (columns, 0.75))
@@ -298,7 +301,7 @@ def heat_map(
         top + CELL * len(rows),
     )
     cells = [
-        Cell(
+        HeatMapCell(
             left + CELL * x,
             top + CELL * y,
             round(min(max(cosine, 0.0), 1.0), 3),

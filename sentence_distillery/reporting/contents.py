@@ -1,10 +1,10 @@
-"""The contents of JSON files that a page shows: an overview of the corpus, and the matrix of a run or of kept runs."""
+"""The contents of JSON files that a page shows: an overview of the corpus, and the matrix of a run or of saved runs."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sentence_distillery.benchmarks.provenance import Entry
+from sentence_distillery.evaluation.sets.provenance import Entry
 from sentence_distillery.io.contents import Content, Natural, Share
 
 
@@ -34,7 +34,7 @@ class Curve(Content):
         return self
 
 
-class Order(Content):
+class LeadContent(Content):
     """Two strategies, the better one first."""
 
     first: Place
@@ -44,13 +44,13 @@ class Order(Content):
 
 
 class Drawn(Content):
-    """The content of a kept matrix besides its figures."""
+    """The content of a saved matrix besides its figures."""
 
     curves: list[Curve]
-    orders: list[Order]
+    orders: list[LeadContent]
 
 
-class Kept(Drawn):
+class SavedMatrix(Drawn):
     """The same, with the number of test pairs."""
 
     pairs: Natural

@@ -29,7 +29,7 @@ LABELS = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class FigureCell:
     """A figure x 100 with its interval and its spread over seeds; `note` is the number of a note on it."""
 
     text: str
@@ -46,7 +46,7 @@ class DomainTable:
     caption: str
     size: str
     groups: list[tuple[str, list[str]]]
-    lines: list[tuple[str, list[Cell]]]
+    lines: list[tuple[str, list[FigureCell]]]
     notes: list[str]
 
 
@@ -125,7 +125,9 @@ def domain_table(
         (
             system,
             [
-                _cell(cells[system, *column], best[column], spreads, notes) if (system, *column) in cells else Cell("—")
+                _cell(cells[system, *column], best[column], spreads, notes)
+                if (system, *column) in cells
+                else FigureCell("—")
                 for column in columns
             ],
         )
@@ -136,6 +138,8 @@ def domain_table(
         (GROUPS.get(name) or label(name), [_label(metric) for protocol, metric in columns if protocol == name])
         for name in protocols
     ]
+
+    # Pairs are drawn and more numerous than texts, so they do not say how large the set is.
     counts = sorted({row.n for row in rows if row.protocol not in ("random pairs", "near pairs")})
     size = f"{counts[-1]:,} {COUNTED.get(protocols[-1], 'texts')}; ×100, with 95% intervals"
     return DomainTable(caption, size, groups, lines, notes)
@@ -152,10 +156,10 @@ def size_table(trials: Sequence[Mapping[str, str]]) -> DomainTable:
         (
             f"{'chosen, ' if place == 0 else ''}{row['precision']}",
             [
-                Cell(_hundredfold(float(row["recall_at_10"])), best=place == 0),
-                Cell(f"{float(row['megabytes']):.1f}"),
-                Cell(f"{int(row['tokens']):,}"),
-                Cell(row["dimension"]),
+                FigureCell(_hundredfold(float(row["recall_at_10"])), best=place == 0),
+                FigureCell(f"{float(row['megabytes']):.1f}"),
+                FigureCell(f"{int(row['tokens']):,}"),
+                FigureCell(row["dimension"]),
             ],
         )
         for place, row in enumerate(trials)
@@ -184,14 +188,14 @@ def _cell(
     best: float | None,
     spreads: Mapping[tuple[str, str, str, str], float | None],
     notes: Sequence[str],
-) -> Cell:
+) -> FigureCell:
     note = note_of(row)
     number = str(notes.index(note) + 1) if note else ""
     if isinstance(row.value, Unavailable):
-        return Cell("—", note=number)
+        return FigureCell("—", note=number)
     interval = "" if row.low is None or row.high is None else f"{_hundredfold(row.low)} to {_hundredfold(row.high)}"
     spread = spreads.get((row.system, row.dataset, row.protocol, row.metric))
-    return Cell(
+    return FigureCell(
         _hundredfold(row.value), interval, "" if spread is None else _hundredfold(spread), number, row.value == best
     )
 

@@ -4,7 +4,7 @@
 
 Bonett and Wright 2000, Psychometrika 65(1), for Spearman's correlation. It assumes that the pairs are independent. A
 bootstrap needs the cosines of every pair, which a run keeps of the student alone; this needs nothing more than a row of
-results.csv. On the kept figures of reports/runs/suite, both agree within 0.4 points of 100.
+results.csv. On the saved figures of reports/runs/suite, both agree within 0.4 points of 100.
 """
 
 import math

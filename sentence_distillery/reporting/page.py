@@ -20,7 +20,6 @@ from sentence_distillery.reporting import charts, tables
 from sentence_distillery.reporting.domain import domain_section
 from sentence_distillery.reporting.headline import Draws, headline, opening, panels, rounded, sentence
 from sentence_distillery.reporting.sizes import kept_speed, sizes
-from sentence_distillery.syntax.drawing import Drawing
 
 PACKAGE = "sentence_distillery.reporting"
 SECTIONS = {
@@ -268,22 +267,3 @@ def render(run: RunReport, papers: Sequence[Link]) -> tuple[str, list[Section]]:
     values = context(run)
     sections = own_sections(values)
     return str(rendered("report.html", {**values, "sections": sections, "papers": papers})), sections
-
-
-def paper_page(title: str, citation: str, profile: str, sections: Sequence[Section], others: Sequence[Link]) -> str:
-    """Compose the page of a reproduced paper as HTML.
-
-    Args:
-        title: Of the page.
-        citation: Of the paper.
-        profile: Of the run.
-        sections: Its content.
-        others: The pages that it links to.
-    """
-    values = {"title": title, "citation": citation, "profile": profile, "sections": sections, "others": others}
-    return str(rendered("paper.html", values))
-
-
-def tree_page(drawings: Sequence[Drawing]) -> str:
-    """Render dependency trees as a separate page."""
-    return str(rendered("tree.html", {"trees": drawings}))

@@ -1,7 +1,7 @@
-"""Keep the figures of a full run, and show kept runs as Markdown tables.
+"""Keep the figures of a full run, and show saved runs as Markdown tables.
 
 results, other seeds   ->  a table of the run       command, date and machine in its first line
-a kept run             ->  a Markdown table
+a saved run            ->  a Markdown table
 a matrix of cells      ->  <sets>.csv in a directory, with the cells that earlier runs made, also of more sets or
                            seeds; paper 2's curves and orders in a .json of the same name
 """
@@ -16,7 +16,7 @@ from typing import Any
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import read_json, write_json
-from sentence_distillery.reporting.contents import Kept, Paraphrase
+from sentence_distillery.reporting.contents import Paraphrase, SavedMatrix
 from sentence_distillery.reporting.tables import ORDER, TITLES
 from sentence_distillery.runtime.machine import cores
 
@@ -59,7 +59,7 @@ def keep_cells(rows: list[Result], sets: Iterable[str], directory: Path, command
     Args:
         rows: This run's cells.
         sets: The benchmark sets, or directories of pairs, that the cells are trained on.
-        directory: Where the matrices of this kind are kept.
+        directory: Where the matrices of this kind are saved.
         command: The command of the run.
         date: The day of the run, as 2026-11-21.
 
@@ -116,7 +116,7 @@ def keep_curves(source: Path, target: Path) -> None:
     matrix = read_json(source, Paraphrase)
     pairs, orders = matrix["pairs"]["test"], matrix["orders"]
     made = {_place(curve["cell"]): curve for curve in matrix["curves"]}
-    if target.exists() and (former := read_json(target, Kept))["pairs"] == pairs:
+    if target.exists() and (former := read_json(target, SavedMatrix))["pairs"] == pairs:
         earlier = {_place(curve["cell"]): curve for curve in former["curves"]}
         made |= {
             place: curve for place, curve in earlier.items() if made.get(place, NO_SEEDS)["seeds"] < curve["seeds"]
@@ -163,6 +163,6 @@ def _hundred(value: float | None) -> str:
 
 
 def comment_of(run: Path) -> str:
-    """Return the first line of a kept run: its command, date and machine."""
+    """Return the first line of a saved run: its command, date and machine."""
     read_results(run)
     return run.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")

@@ -62,6 +62,8 @@ def sizes(pareto: Sequence[Row]) -> dict[str, Any]:
     shown = dict(named(pareto))
     labels = {name: SHORT.get(name, name.removeprefix("student ")) for name in shown}
     points = {labels[name]: (float(row["megabytes"]), float(row[QUALITY])) for name, row in shown.items()}
+
+    # A peer far below would press all others into a corner of the chart; the table has it.
     points = {name: point for name, point in points.items() if point[1] >= LEAST}
     ours = [labels[name] for name in shown if name.startswith("student ")]
     rows = [
@@ -88,7 +90,7 @@ def _interval(spearman: float) -> str:
 
 
 def kept_speed(pareto: Sequence[Row], dimension: int) -> str | None:
-    """Return the kept speed of the student of the profile best, of as many dimensions as a run's if one was timed.
+    """Return the saved speed of the student of the profile best, of as many dimensions as a run's if one was timed.
 
     Args:
         pareto: Rows of the table that `make pareto` writes.

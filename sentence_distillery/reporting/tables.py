@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal, TypeVar
 
-from sentence_distillery.benchmarks.registry import BENCHMARKS
 from sentence_distillery.evaluation.results import Result, text_of
+from sentence_distillery.evaluation.sets.registry import BENCHMARKS
 from sentence_distillery.io.unavailable import Unavailable
 
 

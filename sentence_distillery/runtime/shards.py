@@ -9,34 +9,29 @@ code and packages (the cluster: `dask worker tcp://… --nthreads 1` in an envir
 whatever else the function reads there. A worker with other code or versions is refused. The function must be in a
 module that workers can import, so not in the module that is run. What it loads stays loaded for the next shard.
 
-Data that take long to load can be loaded once for all processes of this machine: `prepare()` is called while they
-start, and returns a function that each of them calls before its first shard. They map its arrays, and the function's,
-instead of copying them.
+Data that take long to load can be loaded once for all processes of this machine: `prepare()` is called here, and
+returns a function that each of them calls before its first shard.
 
 Both ends of a Dask connection trust each other with pickles: give only the address of a scheduler that is yours.
 """
 
-import mmap
 import os
 import pickle
+import re
 import signal
 import socket
-import subprocess
-import sys
-import tempfile
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
-from io import BufferedRWPair
-from queue import SimpleQueue
-from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.places import temporary_files
 from sentence_distillery.runtime.machine import cores
+from sentence_distillery.runtime.process import end_with_caller
 from sentence_distillery.runtime.revision import differences, stamp
 
 if TYPE_CHECKING:  # workers need not load these
@@ -46,10 +41,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Submit = Callable[[Item], Callable[[], Result]]  # hands a shard out at once, and waits for its result when called
 Prepare = Callable[[], Callable[[], None]]
-Places = list[tuple[int, int]]  # begin and end of the pieces of a file
 
 AHEAD = 8  # shards handed out to each worker in advance, so that it is busy while the caller writes a file
-ALIGNMENT = 64  # bytes, of each piece of a file that is mapped
+_FUNCTION: list[Callable[[Any], Any]] = []  # of a worker process
 DASK_SECONDS = 30.0  # without a scheduler or a worker; a nanny restarts a killed worker within a few seconds
 
 
@@ -67,8 +61,10 @@ def map_shards(
         with _cluster(function, where.dask) as (submit, workers):
             yield _in_order(submit, shards, AHEAD * workers)
     elif processes > 1:
-        with _pool(function, prepare, processes) as submit:
-            yield _in_order(submit, shards, AHEAD * processes)
+        left = iter(shards)
+        first = list(islice(left, processes))  # never more workers than shards
+        with _pool(function, prepare, len(first) or 1) as submit:
+            yield _in_order(submit, chain(first, left), AHEAD * processes)
     else:
         yield map(function, shards)
 
@@ -89,152 +85,63 @@ def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) 
         yield pending.popleft()()
 
 
-class _Worker(Generic[Item, Result]):
-    """A process that applies the function in the file `program` to one shard at a time.
-
-    It is not forked, since a forked child would hold the locks of torch's and Arrow's threads, but not the threads that
-    release them. It is not started by multiprocessing either, whose children first import all that the parent has
-    imported. It has its own pipe, so that its death, even halfway through a result, ends that pipe.
-    """
-
-    def __init__(self, program: IO[bytes]) -> None:
-        ours, theirs = socket.socketpair()
-        handles = theirs.fileno(), program.fileno()
-        command = [sys.executable, "-c", f"from sentence_distillery.runtime.shards import serve; serve{handles}"]
-        # One BLAS thread, since more would spin on the other workers' cores, from the import of NumPy on.
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(command, pass_fds=handles, env=environment)
-        theirs.close()  # the child's copy is the only one left
-        self._pipe = _file(ours)
-
-    def __call__(self, places: Places, shard: Item) -> Result:
-        try:
-            _send(self._pipe, (places, shard))
-            error, result = _receive(self._pipe)
-        except (EOFError, pickle.UnpicklingError, OSError) as lost:
-            raise InputError(
-                f"A worker process died ({_ending(self.process.wait())}). If the machine is short of memory, lower "
-                "shards.processes (1 works without further processes); then run again."
-            ) from lost
-        if error:
-            raise error
-        return result  # type: ignore[no-any-return]
-
-    def close(self) -> None:
-        self.process.wait()
-        with suppress(BrokenPipeError):  # for data that the worker did not read any more
-            self._pipe.close()
-
-
-def _file(end: socket.socket) -> BufferedRWPair:
-    with end:
-        return end.makefile("rwb")
-
-
-def _send(pipe: BufferedRWPair, value: object) -> None:
-    """Pickle `value`, but send the buffers of its tables and arrays directly, since a pickle would copy them."""
-    buffers: list[pickle.PickleBuffer] = []
-    message = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    pickle.dump((message, [buffer.raw().nbytes for buffer in buffers]), pipe)
-    for buffer in buffers:
-        pipe.write(buffer.raw())
-    pipe.flush()
-
-
-def _receive(pipe: BufferedRWPair) -> Any:
-    """Read the next value; raises EOFError if the other side is gone."""
-    message, sizes = pickle.load(pipe)
-    buffers = [bytearray(size) for size in sizes]
-    for buffer in buffers:
-        if pipe.readinto(buffer) < len(buffer):
-            raise EOFError
-    return pickle.loads(message, buffers=buffers)
-
-
-def _ending(status: int) -> str:
-    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
-
-
-def serve(handle: int, program: int) -> None:
-    """Work as a worker process until the pipe ends; both arguments are file descriptors, of the pipe and of a file."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
-    pipe = _file(socket.socket(fileno=handle))
-    with suppress(EOFError, pickle.UnpicklingError, OSError):
-        places, shard = _receive(pipe)
-        function = _read_program(program, places)
-        while True:
-            _send(pipe, _answer(function, shard))
-            _, shard = _receive(pipe)
-
-
-def _write_program(file: IO[bytes], function: Callable[[Item], Result], prepare: Prepare | None) -> Places:
-    """Write the input of a worker, the buffers of its arrays outside the pickle; return the places of the pieces."""
-    buffers: list[pickle.PickleBuffer] = []
-    message = pickle.dumps((prepare and prepare(), function), protocol=5, buffer_callback=buffers.append)
-    pieces: list[bytes | memoryview] = [message, *(buffer.raw() for buffer in buffers)]
-    places = []
-    with temporary_files():
-        for piece in pieces:
-            begin = file.seek(-file.tell() % ALIGNMENT, os.SEEK_CUR)
-            places.append((begin, begin + file.write(piece)))
-        file.flush()
-    return places
-
-
-def _read_program(file: int, places: Places) -> Callable[[Item], Result]:
-    content = memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_READ))
-    message, *buffers = (content[begin:end] for begin, end in places)
-    prepared, function = pickle.loads(message, buffers=buffers)
-    if prepared:
-        prepared()
-    return function  # type: ignore[no-any-return]
-
-
-def _answer(function: Callable[[Item], Result], shard: Item) -> tuple[Exception | None, Result | None]:
-    """Return the error, if any, and the result; an error that is not the user's brings its traceback as text."""
-    try:
-        return None, function(shard)
-    except InputError as error:
-        return error, None
-    except Exception:
-        return RuntimeError(f"in a worker process:\n{traceback.format_exc()}"), None
-
-
 @contextmanager
 def _pool(
     function: Callable[[Item], Result], prepare: Prepare | None, processes: int
 ) -> Iterator[Submit[Item, Result]]:
-    """Yield a function that hands a shard to one of up to `processes` workers, each with a thread, for the block."""
-    workers: list[_Worker[Item, Result]] = []
-    idle: SimpleQueue[_Worker[Item, Result]] = SimpleQueue()
-    threads = ThreadPoolExecutor(processes)
+    """Yield a function that hands a shard to one of `processes` workers, for the block.
 
-    def work(shard: Item) -> Result:
-        worker = idle.get()
-        try:
-            return worker(written.result(), shard)
-        finally:
-            idle.put(worker)
-
-    def submit(shard: Item) -> Callable[[], Result]:
-        if len(workers) < processes:  # never more workers than shards
-            workers.append(_Worker(program))
-            idle.put(workers[-1])
-        return threads.submit(work, shard).result
+    The workers are started anew: a forked child would hold the locks of torch's and Arrow's threads, but not the
+    threads that release them. loky's do not import the main module, so that a script needs no guard.
+    """
+    from loky import ProcessPoolExecutor
 
     with temporary_files():
-        program = tempfile.TemporaryFile()  # noqa: SIM115  # the block closes it
-    with program:
-        written = threads.submit(_write_program, program, function, prepare)
-        try:
-            yield submit
-        finally:
-            threads.shutdown(wait=False, cancel_futures=True)
-            for worker in workers:
-                worker.process.terminate()
-            threads.shutdown()
-            for worker in workers:
-                worker.close()
+        program = pickle.dumps((prepare and prepare(), function), protocol=5)
+        # One BLAS thread, since more would spin on the other workers' cores, from the import of NumPy on.
+        one_thread = {"OPENBLAS_NUM_THREADS": "1"}
+        pool: Any = ProcessPoolExecutor(processes, initializer=_begin, initargs=(program, os.getpid()), env=one_thread)
+    try:
+        yield lambda shard: partial(_finished, pool.submit(_work, shard))
+    finally:
+        pool.shutdown(kill_workers=True)
+
+
+def _begin(program: bytes, parent: int) -> None:
+    """Prepare a worker process for its shards; it ends with the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
+    end_with_caller()
+    if os.getppid() != parent:  # which has ended while this process began
+        os._exit(1)
+    prepared, function = pickle.loads(program)
+    if prepared:
+        prepared()
+    _FUNCTION[:] = [function]
+
+
+def _work(shard: Any) -> Any:
+    (function,) = _FUNCTION
+    return function(shard)
+
+
+def _finished(future: "Future[Result]") -> Result:
+    """Wait for a result of a worker process."""
+    from loky.process_executor import BrokenProcessPool
+
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise InputError(
+            f"A worker process died ({_endings(str(error))}). If the machine is short of memory, lower "
+            "shards.processes (1 works without further processes); then run again."
+        ) from error
+
+
+def _endings(message: str) -> str:
+    """Return the signals and exit statuses that loky names in an error, each once, as in "SIGKILL"."""
+    named = re.search(r"exit codes of the workers are \{(.*?)\}", message)
+    found = re.findall(r"\w+(?=\(-?\d+\))", named[1]) if named else []
+    return ", ".join(dict.fromkeys(found)) or message.splitlines()[0]
 
 
 @contextmanager

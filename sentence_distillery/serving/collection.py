@@ -24,7 +24,7 @@ SOFT_LABELS = "soft_labels"
 LIMIT = 100_000  # texts
 EXAMPLES = 3
 EXAMPLE = 60  # characters, about
-CHOICES = 50  # values of a column that a filter offers; one with more is searched for a part of its value
+CHOICES = 50  # values of a column that a filter lists; one with more is searched for a part of its value
 NEAR = 0.97  # cosine of texts that differ in a word or two, if at all
 _READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
 

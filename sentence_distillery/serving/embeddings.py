@@ -134,6 +134,7 @@ def _texts(given: object) -> list[str]:
 
 async def read_json(request: Request) -> dict[str, Any]:
     """Read a JSON object from a request of bounded size and time; raises RefusedError for anything else."""
+    # A form of another site can post text/plain without asking; application/json it cannot.
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise RefusedError(415, f"The Content-Type is {kind or 'missing'!r}; send application/json.")
@@ -148,6 +149,8 @@ async def read_json(request: Request) -> dict[str, Any]:
         body = json.loads(content)
     except (ValueError, RecursionError):
         raise RefusedError(400, "The body is not JSON.") from None
+
+    # JSON may name half of a surrogate pair, which no answer could repeat in UTF-8.
     if not isinstance(body, dict):
         raise RefusedError(400, "The body is not a JSON object.")
     try:

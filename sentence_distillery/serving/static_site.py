@@ -82,6 +82,8 @@ def write_site(collection: Collection, name: str, directory: Path) -> int:
     """
     check_encoder(collection.encoder)
     check_directory(directory)
+
+    # What may be missing or refused comes first; then everything is gathered, and the folder is written as a whole.
     script = encoder_script()
     data = Data()
     for file, content in _model(collection.encoder):
@@ -90,6 +92,8 @@ def write_site(collection: Collection, name: str, directory: Path) -> int:
     data.add("student", as_bytes(collection.vectors).tobytes())
     if collection.teacher is not None:
         data.add("teacher", as_bytes(collection.teacher).tobytes())
+
+    # Named by its content, so that a browser never mixes an old file from its cache with new ones.
     folder = f"data-{data.finish(_about(collection, name))}"
     with atomic_directory(directory) as partial:
         (partial / folder).mkdir()

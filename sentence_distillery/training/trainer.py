@@ -100,7 +100,7 @@ class Trainer(Generic[Item]):
         epochs: The number of passes over the batches, at least 1.
         schedule: The share of the learning rates at a step, counted over all epochs.
         saving: The place of the checkpoint; None saves nothing.
-        best: The rule for the epoch that is kept; None keeps the last. Without `saving` its weights are kept in memory.
+        best: The rule for the epoch that is kept; None keeps the last. Without `saving` they stay in memory.
         clip_norm: The maximum norm of the gradient, above 0; None does not clip.
         dropout_seed: Makes the random draws of each step repeatable, at least 0; None leaves torch's generator alone.
         hooks: Further actions before and after an epoch.

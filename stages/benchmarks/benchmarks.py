@@ -5,9 +5,9 @@ for each set, provenance.json, and the fingerprints of all texts of dev and test
 params.yaml names the sets, and the files of the user's own labels; an external set without files is reported as absent.
 """
 
-from sentence_distillery.benchmarks.assembly import write_benchmarks
-from sentence_distillery.benchmarks.benchmark import Sources
-from sentence_distillery.benchmarks.own import own_benchmark
+from sentence_distillery.evaluation.sets.assembly import write_benchmarks
+from sentence_distillery.evaluation.sets.benchmark import Sources
+from sentence_distillery.evaluation.sets.own import own_benchmark
 from stages import paths
 from stages.stage import stage
 
@@ -20,7 +20,7 @@ SOURCES = Sources(
 
 
 def main() -> None:
-    with stage("benchmarks", unit="rows") as (params, counters):
+    with stage("benchmarks", unit="rows", largest="benchmarks.sets") as (params, counters):
         own = [own_benchmark(option) for option in params.benchmarks.own]
         write_benchmarks(params.benchmarks.sets, SOURCES, paths.BENCHMARKS, counters, own)
 

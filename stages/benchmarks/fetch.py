@@ -1,4 +1,4 @@
-"""Fill data/external with benchmark data, from local directories or from its public homes.
+"""Fill data/external with benchmark data, from local directories or from its public addresses.
 
     python -m stages.benchmarks.fetch --from DIR ...     # copy from DIR/<set>/<file> or DIR/<group>/<set>/<file>
     python -m stages.benchmarks.fetch                    # download
@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sentence_distillery.benchmarks.download import copy_from, download, fetch
-from sentence_distillery.benchmarks.registry import EXTERNAL
+from sentence_distillery.evaluation.sets.download import copy_from, download, fetch
+from sentence_distillery.evaluation.sets.registry import EXTERNAL
 from sentence_distillery.io.artifacts import InputError
 from stages import paths
 

@@ -17,7 +17,7 @@ from stages.stage import stage
 
 
 def main() -> None:
-    with stage("clean", unit="sentences") as (params, counters):
+    with stage("clean", unit="sentences", largest="shards.processes and clean.shard_documents") as (params, counters):
         evaluated = read_fingerprints(paths.EVALUATION_FINGERPRINTS)
         held_out = params.held_out
         pool = None if Path(held_out.pool) == paths.NO_POOL else read_pool(Path(held_out.pool))

@@ -1,7 +1,7 @@
 """The stage `crawl`: collect articles in one schema, with url, source, published, title and text.
 
 Section `crawl` of params.yaml names the source: the corpus of gensim's package, files below a folder, or the news
-sites of section `web`, whose pages are kept in data/checkpoints/crawl. Writes data/corpus/articles.
+sites of section `web`, whose pages are stored in data/checkpoints/crawl. Writes data/corpus/articles.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from stages.stage import stage
 
 
 def main() -> None:
-    with stage("crawl", unit="articles") as (params, counters):
+    with stage("crawl", unit="articles", largest="web.extraction_megabytes") as (params, counters):
         folder = Path(params.crawl.folder)
         collect(params.crawl, params.web, paths.ARTICLES, folder, paths.CRAWL_STATE, counters)
 

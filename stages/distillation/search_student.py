@@ -5,12 +5,12 @@ sentences and passages, and adds a lexical channel. Writes models/search_student
 reason why this run has none.
 """
 
-from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_card, write_model
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
+from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
-from sentence_distillery.io.contents import Student
+from sentence_distillery.io.contents import StudentConfig
 from sentence_distillery.io.unavailable import to_json
 from stages import paths
 from stages.stage import stage
@@ -29,7 +29,7 @@ def main() -> None:
             from sentence_distillery.distillation.student import LabelledCorpus, development_pairs
 
             torch.set_num_threads(1)  # on a shared machine, more threads wait for each other five times as long
-            config = read_json(paths.STUDENT / CONFIG, Student)
+            config = read_json(paths.STUDENT / CONFIG, StudentConfig)
             trained = train_for_search(
                 StaticEncoder.load(paths.STUDENT),
                 options,

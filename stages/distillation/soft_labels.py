@@ -11,7 +11,10 @@ from stages.stage import stage
 
 
 def main() -> None:
-    with stage("soft_labels", unit="sentences") as (params, counters), atomic_directory(paths.SOFT_LABELS) as target:
+    with (
+        stage("soft_labels", unit="sentences", largest="soft_labels.batch_tokens") as (params, counters),
+        atomic_directory(paths.SOFT_LABELS) as target,
+    ):
         teachers = [params.teacher, *params.soft_labels.additional_teachers]
         directories = LabelDirectories(paths.SENTENCES, target, paths.KEPT_LABELS)
         label(teachers, params.soft_labels, params.shards, directories, counters)

@@ -1,11 +1,10 @@
 """The stage `student`: train a student on the teacher's soft labels and save it as a sentence-transformers model.
 
 Reads data/corpus/sentences, data/soft_labels and data/benchmarks. Writes models/student, and reports/curves/student.csv
-with the losses and dev scores of each epoch. If section `size` orders a size, the student is made as small, and
+with the losses and dev scores of each epoch. If section `size` limits the size, the student is made as small, and
 reports/curves/student_size.csv has what was tried.
 """
 
-from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import export
 from sentence_distillery.distillation.sizing import made_to_size, write_trials
 from sentence_distillery.distillation.student import (
@@ -15,6 +14,7 @@ from sentence_distillery.distillation.student import (
     train_static,
     write_curve,
 )
+from sentence_distillery.evaluation.sets.data import BenchmarkData
 from stages import paths
 from stages.stage import stage
 
@@ -24,7 +24,7 @@ SIZES = paths.CURVES / "student_size.csv"
 
 
 def main() -> None:
-    with stage("student", unit="sentences") as (params, counters):
+    with stage("student", unit="sentences", largest="student.batch_size") as (params, counters):
         corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
         development = development_pairs(BenchmarkData(paths.BENCHMARKS))
         trained = train_static(params.student, corpus, counters, CHECKPOINT, development)

@@ -9,20 +9,17 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from sentence_distillery.benchmarks.data import BenchmarkData
+from reproductions.systems.registration import FINE_TUNED, FOR_SEARCH, WITH_HEAD, load_variant
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.held_out import reference_of
-from sentence_distillery.domain.labelled import own_tasks, scored_on_labels
 from sentence_distillery.domain.peers import PEERS, Comparison
 from sentence_distillery.domain.pool import write_pool_figures
-from sentence_distillery.domain.scoring import DATASET, as_result, measured
+from sentence_distillery.domain.scoring import DATASET, measured
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.evaluate import Encoder
-from sentence_distillery.evaluation.registered.fine_tuned import NAME as FINE_TUNED
-from sentence_distillery.evaluation.registered.mlp_head import NAME as WITH_HEAD
-from sentence_distillery.evaluation.registered.search_student import NAME as FOR_SEARCH
-from sentence_distillery.evaluation.registration import load_variant
-from sentence_distillery.evaluation.results import Result, count, write_results
+from sentence_distillery.evaluation.evaluate import Encoder, main_result
+from sentence_distillery.evaluation.results import Result, as_result, count, write_results
+from sentence_distillery.evaluation.sets.data import BenchmarkData
+from sentence_distillery.evaluation.tasks import own_tasks
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.progress import track
 from stages import paths
@@ -74,8 +71,8 @@ def main() -> None:
             if name == STUDENT:
                 texts = reference.texts if fixed and not isinstance(reference, Unavailable) else []
                 write_pool_figures(paths.POOL_FIGURES, name, measures, texts, CORPUS.teacher)
-            results += [as_result(name, measure, DATASET) for measure in measures]
-            results += [scored_on_labels(name, encoder, task) for task in tasks]
+            results += [as_result(name, DATASET, "", measure) for measure in measures]
+            results += [main_result(name, encoder, task) for task in tasks]
         for result in results:
             count(result, counters)
         write_results(paths.DOMAIN, results)

@@ -6,25 +6,25 @@ reports/systems.json, what each system is; and models/weighting, the token weigh
 run to run: they are in reports/costs/speeds.csv, which is not an output.
 """
 
-from sentence_distillery.benchmarks.data import BenchmarkData
+from reproductions.systems.data import EvaluationData
+from reproductions.systems.registration import SystemInputs, SystemOptions
+from reproductions.systems.registry import SYSTEMS, loaders
+from reproductions.systems.scoring import headline, score_all
+from reproductions.systems.similarity import draws
+from reproductions.systems.systems import StudentSystem
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.data import EvaluationData
-from sentence_distillery.evaluation.registration import Run, SystemOptions
-from sentence_distillery.evaluation.registry import SYSTEMS, loaders
 from sentence_distillery.evaluation.results import export_results, is_speed
-from sentence_distillery.evaluation.scoring import headline, score_all
-from sentence_distillery.evaluation.similarity import draws
-from sentence_distillery.evaluation.systems import StudentSystem
+from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from stages import paths
 from stages.stage import stage
 
 
 def main() -> None:
-    with stage("evaluate", unit="figures") as (params, counters):
+    with stage("evaluate", unit="figures", largest="evaluate.documents and evaluate.references") as (params, counters):
         data = EvaluationData.read(paths.SENTENCES, BenchmarkData(paths.BENCHMARKS), params.evaluate.seed, counters)
         options = SystemOptions(params.soft_labels.batch_tokens, params.teacher, params.evaluate)
-        systems = loaders(Run(paths.MODELS, options, data.vocabulary))
+        systems = loaders(SystemInputs(paths.MODELS, options, data.vocabulary))
         with atomic_directory(paths.WEIGHTING) as weighting:
             results = list(score_all(systems, data, params.evaluate, weighting, counters))
         figures = [result for result in results if not is_speed(result)]

@@ -19,24 +19,25 @@ from typing import Any
 import torch
 import yaml
 
-from sentence_distillery.benchmarks.data import BenchmarkData
+from reproductions.systems.data import pair_sets
+from reproductions.systems.registration import SystemInputs, SystemOptions
+from reproductions.systems.registry import SYSTEMS
+from reproductions.systems.seeds import measured
 from sentence_distillery.corpus.text import tokenize
 from sentence_distillery.domain.held_out import reference_of
 from sentence_distillery.domain.scoring import scored
-from sentence_distillery.evaluation.registration import Run, SystemOptions
-from sentence_distillery.evaluation.registry import SYSTEMS
 from sentence_distillery.evaluation.results import Result, write_results
-from sentence_distillery.evaluation.seeds import measured, rated_sets
+from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.progress import track
 from stages import paths
-from stages.distillation import fine_tuned_student, mlp_head, paper_student, search_student, student
+from stages.ablations import fine_tuned_student, mlp_head
+from stages.distillation import search_student, student
 from stages.evaluation.domain import CORPUS, students
-from stages.pairs import simcse
+from stages.paper1 import fasttext, paper_student, refine, simcse, skipgram
 from stages.params import PARAMS, Params, load_params, read_params
 from stages.stage import stage
-from stages.word_vectors import fasttext, refine, skipgram
 
 # The students first: they have the refined vectors of the run, which `refine` then replaces in the workspace.
 TRAININGS = (paper_student, student, mlp_head, search_student, fine_tuned_student, simcse, fasttext, skipgram, refine)
@@ -90,12 +91,12 @@ def train() -> None:
 
 def figures(params: Params, seed: int) -> Iterator[Result]:
     """Score the systems of the current directory that a run trains, as far as they are there."""
-    sets = rated_sets(BenchmarkData(paths.BENCHMARKS))
+    sets = pair_sets(BenchmarkData(paths.BENCHMARKS), "pairs", ("test",))
     texts = [text for pairs in sets for side in (pairs.sentences1, pairs.sentences2) for text in side]
     options = SystemOptions(
         params.soft_labels.batch_tokens, skipgram=params.skipgram, fasttext=params.fasttext, simcse=params.simcse
     )
-    run = Run(paths.MODELS, options, lambda: (word for text in texts for word in tokenize(text)))
+    run = SystemInputs(paths.MODELS, options, lambda: (word for text in texts for word in tokenize(text)))
     for system in SYSTEMS:
         if system.trained and not isinstance(loaded := system.load(run), Unavailable):
             yield from measured(loaded, sets, seed)

@@ -1,15 +1,16 @@
 """The stage `paper_pages`: write a page on each reproduced paper, reports/<key>.html.
 
-Reads the figures of this run's small cells, and the kept figures of longer runs.
+Reads the figures of this run's small cells, and the saved figures of longer runs.
 """
 
+from reproductions.pages import paper_page
+from reproductions.paper import Outputs
+from reproductions.registry import PAPERS
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import atomic_file, read_json
-from sentence_distillery.papers.paper import Outputs
-from sentence_distillery.papers.registry import PAPERS
 from sentence_distillery.reporting.contents import Benchmarks
-from sentence_distillery.reporting.page import Link, paper_page
+from sentence_distillery.reporting.page import Link
 from stages import paths
 from stages.stage import stage
 

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from dvc.cli.parser import get_main_parser
 
-from docsite.prose import pages
+from docsite.figures import pages
 from prefect_dvc.cli import COMMANDS
 from prefect_dvc.retrain import arguments as retraining_arguments
 from prefect_dvc.settings.flows_yaml import read_config
@@ -46,7 +46,7 @@ RUN = {  # what a page assumes, before its blocks
     "docs/how-to/search-millions-of-texts.md": "",
     "docs/how-to/train-a-classifier.md": "",
     "docs/how-to/use-with-other-libraries.md": "",
-    "docs/papers_2_and_3.md": "",
+    "reproductions/docs/papers_2_and_3.md": "",
     "models/released/README.md": "",
 }
 PROGRAMS = {
@@ -162,7 +162,7 @@ def test_settings_are_accepted(page: Path, code: str, tmp_path: Path) -> None:
             assert load_params(tmp_path / "params.yaml")
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", list(pages()), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_python_is_python(page: Path) -> None:
     for code in blocks(page, "python"):
         compile(code, page.name, "exec")

@@ -13,13 +13,12 @@ import griffe
 import pytest
 
 import sentence_distillery as sd
-from docsite import sections
-from docsite.docstrings import Examples
-from sentence_distillery.benchmarks.assembly import write_benchmarks
-from sentence_distillery.benchmarks.benchmark import Sources
-from sentence_distillery.benchmarks.options import OwnBenchmark
-from sentence_distillery.benchmarks.own import own_benchmark
+from docsite.docstrings import PACKAGE, Examples, public
 from sentence_distillery.encoder.interface import Interface
+from sentence_distillery.evaluation.sets.assembly import write_benchmarks
+from sentence_distillery.evaluation.sets.benchmark import Sources
+from sentence_distillery.evaluation.sets.options import OwnBenchmark
+from sentence_distillery.evaluation.sets.own import own_benchmark
 from sentence_distillery.io.counters import Counters
 from tests.workspace import ROOT
 
@@ -68,64 +67,10 @@ def test_its_docstring_has_every_section(name: str, function: Any) -> None:
     assert ">>> " in text, "an example"
 
 
-CODE = """
-class Public:
-    @property
-    def size(self) -> int: return 1
-    def take(self, rows, *, all=False) -> int:
-        \'\'\'Take rows.
-
-        Args:
-            rows: The rows.
-
-        Returns:
-            Their number.
-        \'\'\'
-        raise ValueError(rows)
-    def _private(self, a): ...
-def bare(): ...
-"""
-
-
-def test_missing_sections_are_named() -> None:
-    found = dict(sections.functions(ast.parse(CODE)))
-    assert list(found) == ["Public.take", "bare"]
-    take = found["Public.take"]
-    assert list(sections.problems(take)) == ["Args lacks all", "Raises is missing", "Example is missing"]
-    assert list(sections.problems(found["bare"])) == ["a docstring is missing"]
-
-
-def test_an_example_and_a_reference_may_be_those_of_the_class() -> None:
-    take = dict(sections.functions(ast.parse(CODE)))["Public.take"]
-    example, reference = "Example:\n    >>> Public().take([1])", "Reference:\n    Lovelace 1843, Note G"
-    others = ["Args lacks all", "Raises is missing"]
-    assert list(sections.problems(take, published=True)) == [*others, "Example is missing", "Reference is missing"]
-    assert list(sections.problems(take, owner=example, published=True)) == [*others, "Reference is missing"]
-    assert list(sections.problems(take, owner=f"{example}\n\n{reference}", published=True)) == others
-
-
-def test_only_functions_of_published_methods_need_a_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sections, "ROOT", tmp_path)
-    monkeypatch.setattr(sections, "PACKAGE", tmp_path)
-    for name in ("methods.py", "others.py"):
-        (tmp_path / name).write_text("def f(): '''>>> f()'''\ndef check(): '''>>> check()'''\n", encoding="utf-8")
-    monkeypatch.setattr(sections, "METHODS", ("methods.py",))
-    assert list(sections.offences(tmp_path / "methods.py")) == ["methods.py:1: f: Reference is missing"]
-    assert list(sections.offences(tmp_path / "others.py")) == []
-
-
-def test_helpers_exist_and_name_no_source() -> None:
-    """A name in HELPERS that a method took over, or that is gone, would hide a missing reference."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sections.files(sections.METHODS)]
-    nodes = [(name.partition(".")[0], node) for tree in trees for name, node in sections.functions(tree)]
-    assert sections.HELPERS - {name for name, _ in nodes} == set()
-    assert [name for name, node in nodes if name in sections.HELPERS and "Reference:" in ast.unparse(node)] == []
-
-
 def test_references_have_a_year_and_an_address() -> None:
     found = [
         (path.name, reference)
-        for path in sections.files()
+        for path in sorted(public())
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
         for reference in re.findall(r"^Reference:\n((?: {4}.*\n?)+)", ast.get_docstring(node) or "", re.M)
@@ -138,19 +83,15 @@ def test_the_site_has_defaults_by_their_value_and_references_as_links() -> None:
     """`samples=SAMPLES`, `precision=SOFT_LABELS.precision` and `batch=STREAM_BATCH` say nothing to a reader."""
     package = griffe.load("sentence_distillery", extensions=griffe.load_extensions(Examples))
     defaults = {
-        "protocols.classification.few_shot": ("samples", "8"),
+        "evaluation.protocols.classification.few_shot": ("samples", "8"),
         "distillation.distill.distill": ("precision", "'float32'"),
         "encoder.static_encoder.StaticEncoder.encode_stream": ("batch", "32768"),
     }
     for path, (name, default) in defaults.items():
         function = package[path]
         assert function.parameters[name].default == default
-    text = package["protocols.classification.few_shot"].docstring.value
-    assert text.endswith("<https://arxiv.org/abs/2210.07316>") and "\n\n**Reference:**\n\nMuennighoff" in text
-
-
-def test_the_public_interface_has_every_section() -> None:
-    assert [offence for path in sections.files() for offence in sections.offences(path)] == []
+    text = package["evaluation.protocols.classification.few_shot"].docstring.value
+    assert "\n\n**Reference:**\n\nMuennighoff" in text
 
 
 FAQ = {
@@ -181,12 +122,12 @@ def benchmark_sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # The examples of the other files run in the tests of their folders: encoder, protocols, distill, sizing, evaluate.
-EXAMPLES = ("benchmarks/data.py", "domain/texts.py", "evaluation/tasks.py", "training/")
+EXAMPLES = ("evaluation/sets/data.py", "domain/texts.py", "evaluation/tasks.py", "training/")
 
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in sections.files() if path.relative_to(sections.PACKAGE).as_posix().startswith(EXAMPLES)],
+    [path for path in sorted(public()) if path.relative_to(PACKAGE).as_posix().startswith(EXAMPLES)],
     ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
 def test_its_examples_run(

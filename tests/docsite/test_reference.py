@@ -1,22 +1,21 @@
 """The generated pages: nothing of the parser, of the models and of dvc.yaml is left out."""
 
-import pytest
+import re
+
 import yaml
 
 import sentence_distillery as sd
-from docsite.graph import columns, needs, stages
-from docsite.python_reference import described
-from docsite.reference import PAGES, command_line, parameters, picture, stage_pages
+from docsite.graph import columns, needs, picture, stages
+from docsite.reference import PARTS, command_line, parameters, stage_pages
 from sentence_distillery import cli
-from sentence_distillery.io.artifacts import InputError
 from tests.workspace import ROOT
 
 
 def test_every_command_and_option() -> None:
     page = command_line()
     assert all(f"## {name}\n" in page for name in cli.COMMANDS)
-    assert "| `--held-out SHARE` |" in page
-    assert "| `--scale LOW HIGH` |" in page
+    assert "  --held-out SHARE" in page
+    assert "  --scale LOW HIGH" in page
     assert "Needs the extra `distill`." in page
     assert "`distill` for `--megabytes`, and `onnx` for `--format onnx`." in page
 
@@ -50,22 +49,11 @@ def test_every_stage_and_what_it_needs() -> None:
 
 
 def test_every_parameter_and_argument_has_a_meaning() -> None:
-    for page in PAGES.values():
+    for page in PARTS.values():
         assert [line for line in page().splitlines() if line.startswith("|") and line.endswith("|  |")] == []
 
 
-def test_the_python_reference_can_be_read_in_a_clone() -> None:
-    """Every public name with its signature, its arguments and its example, as text; an unknown name is refused."""
+def test_the_python_reference_has_every_public_name() -> None:
     page = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
-    assert all(f"### {name}\n" in page for name in sd.__all__ if name != "__version__")
-    assert ":::" not in page
-    loading = described("sentence_distillery.load")
-    assert "    truncate_dim: int | None = None,\n" in loading
-    assert "| `revision` | The commit, branch or tag of a hub id; None takes its main branch. |" in loading
-    assert "\n| `InputError` | If the directory" in loading
-    assert '\n>>> load("released").encode(' in loading
-    taken = described("sentence_distillery.benchmarks.data.PairSet")
-    assert "class PairSet:\n    def __init__(\n        self,\n        name: str,\n" in taken
-    assert "#### take\n" in taken
-    with pytest.raises(InputError, match=r"asks for sentence_distillery\.nothing, which does not exist"):
-        described("sentence_distillery.nothing")
+    shown = re.findall(r"^::: sentence_distillery(?:\.[\w.]+)?\.(\w+)$", page, re.M)
+    assert set(sd.__all__) - {"__version__"} <= set(shown)

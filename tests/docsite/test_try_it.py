@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from benchmarks.sites import served
 from docsite.try_it import passages
+from measurements.sites import served
 from tests.javascript.building import built
 from tests.look import WIDTHS, browser_needed, chromium
 from tests.waiting import LIMIT
@@ -87,17 +87,20 @@ def test_links_lead_to_sections(page: Page) -> None:
     expect(page.locator("h1")).to_contain_text("Choose a teacher")
 
 
-def test_passages_of_a_page() -> None:
+def test_passages_of_the_search_index() -> None:
     """Paragraphs, items and rows with the heading above; no code, no head of a table, no row of figures."""
-    html = """
-    <h1 id="top">Title<a>¶</a></h1><p>The first paragraph is long enough to be found.</p><pre>code and more of it</pre>
-    <h2 id="b">Part</h2><ul><li>An item of a list, which is one passage.</li></ul>
+    first = "<p>The first paragraph is long enough to be found.</p><pre>code and more of it</pre>"
+    table = """<ul><li>An item of a list, which is one passage.</li></ul>
     <table><thead><tr><th>a heading of a table that is long</th></tr></thead>
-    <tr><td>a row with words enough</td><td>and more</td></tr>
-    <tr><td>figures</td><td>12.3 45.6 78.9 12.3 45.6</td></tr></table>
-    """
-    assert passages(html, "x.html", "Page") == [
-        ("Page", "x.html#top", "The first paragraph is long enough to be found."),
+    <tr><td>a row with words enough</td><td>and &lt;more&gt;</td></tr>
+    <tr><td>figures</td><td>12.3 45.6 78.9 12.3 45.6</td></tr></table>"""
+    entries = [
+        {"location": "x.html", "title": "Page", "text": first},
+        {"location": "x.html#b", "title": "Part", "text": table},
+        {"location": "changelog.html#1", "title": "One", "text": first},
+    ]
+    assert list(passages(entries)) == [
+        ("Page", "x.html", "The first paragraph is long enough to be found."),
         ("Page › Part", "x.html#b", "An item of a list, which is one passage."),
-        ("Page › Part", "x.html#b", "a row with words enough and more"),
+        ("Page › Part", "x.html#b", "a row with words enough and <more>"),
     ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from benchmarks.sites import served
+from measurements.sites import served
 from sentence_distillery import load
 from sentence_distillery.encoder.reading import RELEASED_DIRECTORY
 from tests.look import browser_needed, chromium

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sentence_distillery import StaticEncoder, load
-from tests.distillation.conftest import deep_encoder, paper_encoder, static_encoder
+from tests.sentence_distillery.distillation.conftest import deep_encoder, paper_encoder, static_encoder
 from tests.workspace import ROOT
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no Node: apt-get install nodejs")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.fuzz import lines_of, models, named, texts
+from measurements.fuzz import lines_of, models, named, texts
 from sentence_distillery import StaticEncoder, load
 from sentence_distillery.encoder.compression import compress
 from sentence_distillery.encoder.reading import RELEASED_DIRECTORY

@@ -168,6 +168,7 @@ def by_state(done: subprocess.CompletedProcess[str]) -> dict[str, list[str]]:
     return {state: names.split(", ") for state, names in (part.split(": ", 1) for part in line.split("; "))}
 
 
+@pytest.mark.fault(7)
 def test_the_life_of_an_odd_graph(odd: Path, tmp_path: Path) -> None:
     """The bytes of `dvc repro`, which then has nothing to do; afterwards each kind of stage in turn."""
     plain = shutil.copytree(odd, tmp_path / "plain")
@@ -221,7 +222,7 @@ def frozen(odd: Path) -> None:
 
 
 def damaged_import(odd: Path) -> None:
-    """fault 7: an object of a .dvc file is checked as well; regression: a stage got the damaged bytes."""
+    """An object of a .dvc file is checked as well; regression: a stage got the damaged bytes."""
     name = hashlib.md5((odd / "added.txt").read_bytes()).hexdigest()
     (odd / "added.txt").unlink()  # it may be a link to the object
     damage(odd / ".dvc/cache", name)

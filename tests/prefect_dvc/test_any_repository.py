@@ -154,8 +154,9 @@ def _is_ignored(seen: Seen) -> bool:
 
 
 def _is_late(seen: Seen) -> bool:
-    """What the user has done since the run began is not overwritten."""
-    return bool(seen.meanwhile) and "has changed" in seen.done.err
+    """What the user has done since the run began is not overwritten; a link of an output may lead nowhere now."""
+    told = ("has changed", "are not to be had any more")
+    return bool(seen.meanwhile) and any(text in seen.done.err for text in told)
 
 
 # What `dvc repro` refuses, and a run does not
@@ -216,7 +217,10 @@ def _of_applied(seen: Seen, after: Tree) -> list[str]:
     links = [out for out in seen.outs if seen.before.get(out, ("",))[0] == "link" and not here]
     but = {path for path in {*reference, *after} if _within(path, links)} | seen.meanwhile
     for path, entry in seen.before.items():
-        if _within(path, seen.outs) and path not in reference and after.get(path) == entry and not here:
+        # What is as it should be stays as it is: files beside those of an output, and in a directory, of which DVC does
+        # not note which files are executable, those that `dvc repro` restores without that.
+        untouched = reference.get(path) in (None, ("file", entry[1]))
+        if _within(path, seen.outs) and untouched and after.get(path) == entry and not here:
             but.add(path)
     found = changes("dvc repro", _files(reference, but), _files(after, but))
     return found if here else found + _lost(seen, after)

@@ -5,6 +5,7 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from dvc.repo import Repo
 
 from prefect_dvc.execution.cache import remove_broken
@@ -30,8 +31,9 @@ def damage(cache: Path, name: str) -> None:
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
+@pytest.mark.fault(7)
 def test_files_and_directories(tmp_path: Path) -> None:
-    """fault 7: one of a directory's files, and the list of a directory, are found; the others stay."""
+    """One of a directory's files, and the list of a directory, are found; the others stay."""
     root = tmp_path
     Repo.init(str(root), no_scm=True).close()
     cache = root / ".dvc/cache"

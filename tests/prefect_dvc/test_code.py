@@ -76,8 +76,9 @@ SPREAD = {"*put", "*remove", "*push", "*options", "*listed", "*where", "*argumen
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=module)
+@pytest.mark.fault(33)
 def test_git_takes_no_value_for_an_option(source: Path) -> None:
-    """Every value from outside, or computed, follows `--end-of-options` (fault 33)."""
+    """Every value from outside, or computed, follows `--end-of-options`."""
     wrong = [value for arguments in git_lists(source) for value in unguarded(arguments)]
     assert set(wrong) <= SPREAD
 

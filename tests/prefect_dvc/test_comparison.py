@@ -56,8 +56,9 @@ def test_a_loss_is_told_in_figures() -> None:
 
 
 @pytest.mark.parametrize("after", [None, float("nan"), float("inf")])
+@pytest.mark.fault(20)
 def test_an_undefined_figure(after: float | None) -> None:
-    """fault 20: a missing figure is not a reason to promote, though NaN is not less than anything."""
+    """A missing figure is not a reason to promote, though NaN is not less than anything."""
     assert problem(0.54, after, 0.005) == "the new model does not have this figure"
     gone = compare(figures(student__lee__spearman=0.5), figures(), SPEARMAN)
     assert [row.problem for row in gone] == ["the new model does not have this figure"]
@@ -93,8 +94,9 @@ def test_an_unrelated_change_does_not_refuse() -> None:
     assert row.problem is None
 
 
+@pytest.mark.fault(13)
 def test_bad_tolerances() -> None:
-    """fault 13: found before the run."""
+    """Found before the run."""
     metrics = ["student/lee/spearman", "student/lee/mae"]
     check_tolerances({"student/*": "5%", "student/lee/mae": 0}, metrics)
     with pytest.raises(

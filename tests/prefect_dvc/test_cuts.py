@@ -48,10 +48,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Store
     ("transfer", "hang"),
     [*((name, False) for name in TRANSFERS), ("pull of an input", True), ("push of the result", True)],
 )
+@pytest.mark.fault(37)
 def test_an_object_stops_half_way(
     transfer: str, hang: bool, site: tuple[Site, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """fault 37: it is tried again once the link is back; no half object stays, and the stage runs once."""
+    """It is tried again once the link is back; no half object stays, and the stage runs once."""
     place, store = site
     monkeypatch.setenv("STAGE_LOG", str(place.ran_at_home))
     monkeypatch.setenv("PREFECT_DVC_TRANSFER_SECONDS", SECONDS)

@@ -131,8 +131,9 @@ def test_the_first_model(origin: tuple[Path, Path]) -> None:
     assert retrain(floors={"student/*/spearman": 0.5, "student/lee/mae": 1.0}).decision is Decision.PROMOTED
 
 
+@pytest.mark.fault(39)
 def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    """fault 39: a bad edition is refused before any training. What colleagues have pushed is fetched first."""
+    """A bad edition is refused before any training. What colleagues have pushed is fetched first."""
     clone, hub = origin
     order = RetrainSettings(artifact="student", source="origin", revision="main", snapshot=date(2026, 11, 21))
 

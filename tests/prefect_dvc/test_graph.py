@@ -49,8 +49,9 @@ def test_matrix_and_gpu(tmp_path: Path) -> None:
     assert graph(root, "cell@2") == [expected[0], expected[2]]
 
 
+@pytest.mark.fault(13)
 def test_other_needs(tmp_path: Path) -> None:
-    """fault 13: a value of another form is named with its stage."""
+    """A value of another form is named with its stage."""
     meta: dict[str, Any] = {
         "resources": {"gpu": 2, "gpu_memory": "16GB", "licence": 1},
         "retries": 2,
@@ -77,8 +78,9 @@ def test_the_project_itself() -> None:
     assert {"soft_labels", "student"} <= {found.name for found in stages if found.needs.labels}
 
 
+@pytest.mark.fault(13)
 def test_an_unknown_target(chain: Path) -> None:
-    """fault 13: the nearest stage is named."""
+    """The nearest stage is named."""
     write_yaml(chain / "dvc.yaml", {"stages": {"clean": stage("clean"), "crawl": stage("crawl")}})
     with pytest.raises(GraphError, match=r"dvc.yaml has no stage 'cleam'; did you mean 'clean'\?"):
         graph(chain, "cleam")
@@ -87,15 +89,17 @@ def test_an_unknown_target(chain: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["dvc.yaml", "dvc.lock"])
+@pytest.mark.fault(6)
 def test_a_corrupted_file(chain: Path, name: str) -> None:
-    """fault 6: the error names the file."""
+    """The error names the file."""
     (chain / name).write_text("stages: [", encoding="utf-8")
     with Repo(".") as repo, pytest.raises(GraphError, match=rf"{name}"):
         read_graph(repo)
 
 
+@pytest.mark.fault(8)
 def test_unchanged(chain: Path) -> None:
-    """fault 8: a stage with a lost or altered output is made again, never reported as cached."""
+    """A stage with a lost or altered output is made again, never reported as cached."""
     assert pipeline(chain, "--apply").returncode == 0
     assert pipeline(chain, "--here").stdout == "4 of 4 stages were up to date.\n"
     for damage in (lambda: (chain / "c.txt").unlink(), lambda: (chain / "c.txt").write_text("x\n", encoding="utf-8")):

@@ -81,10 +81,11 @@ def site(shared_site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     return shared_site
 
 
+@pytest.mark.fault(12)
 def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
     """The worker's clone is at another revision and has its own changes: home's present code runs.
 
-    Afterwards a plain `dvc repro` has nothing to do, and a finished run never becomes Crashed (fault 12).
+    Afterwards a plain `dvc repro` has nothing to do, and a finished run never becomes Crashed.
     """
     code, other = site.home / "stage.py", site.clone / "stage.py"
     original = code.read_text(encoding="utf-8")
@@ -137,8 +138,9 @@ def test_a_stage_with_long_parameters(site: Site) -> None:
     assert (site.home / "g.txt").stat().st_size > 700_000
 
 
+@pytest.mark.fault(11)
 def test_the_disk_of_the_worker_is_full(site: Site) -> None:
-    """fault 11: the host, the place and the reason are named, and nothing of it counts as a result."""
+    """The host, the place and the reason are named, and nothing of it counts as a result."""
     cache = site.clone / ".dvc/cache"
     mount = f"mount -t tmpfs -o size=200k none '{cache}' && exec \"$@\""
     if subprocess.run(["unshare", "-m", "sh", "-c", mount, "sh", "true"], capture_output=True, check=False).returncode:
@@ -184,8 +186,9 @@ def test_a_run_without_a_remote(site: Site) -> None:
     site.assert_clean()
 
 
+@pytest.mark.fault(9)
 def test_a_failed_stage_is_not_tried_again(site: Site) -> None:
-    """fault 9: A stage that fails on the worker has failed, with its own lines; the hand-off has not."""
+    """A stage that fails on the worker has failed, with its own lines; the hand-off has not."""
     site.change(fails=True)
     with pytest.raises(StageError, match="g: told to fail") as raised:
         site.hand_off()
@@ -215,8 +218,9 @@ def test_another_key_is_refused(site: Site) -> None:
     site.assert_clean()
 
 
+@pytest.mark.fault(36)
 def test_other_versions_are_refused(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 36: The result of a worker with other versions stood under home's key. Now the package is named."""
+    """The result of a worker with other versions stood under home's key. Now the package is named."""
     (tmp_path / "rensa-0.0.dist-info").mkdir()
     (tmp_path / "rensa-0.0.dist-info/METADATA").write_text("Name: rensa\nVersion: 0.0\n", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
@@ -239,8 +243,9 @@ def test_another_protocol_is_refused() -> None:
     assert "check out the same revision" in str(state.message)
 
 
+@pytest.mark.fault(37)
 def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
-    """fault 37: The worker gets no request."""
+    """The worker gets no request."""
     runs = len(site.server.runs())
     away = site.remote.rename(site.remote.with_name("away"))
     site.remote.write_text("no directory", encoding="utf-8")
@@ -254,8 +259,9 @@ def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
     site.assert_clean()
 
 
+@pytest.mark.fault(37)
 def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
-    """fault 37: The worker cannot pull the stage's inputs: the stage does not start there."""
+    """The worker cannot pull the stage's inputs: the stage does not start there."""
     set_param(site.home, "a", value=site.value + 1)
     dvc_("repro", "a", cwd=site.home)
     before = site.runs_there()
@@ -271,8 +277,9 @@ def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
     site.assert_clean()
 
 
+@pytest.mark.fault(37)
 def test_the_remote_is_gone_when_the_stage_ends(site: Site) -> None:
-    """fault 37: The worker gave its result once, and home ran the stage again. Now it goes on giving it."""
+    """The worker gave its result once, and home ran the stage again. Now it goes on giving it."""
     away, before = site.remote.with_name("away"), site.runs_there()
 
     def lose() -> None:
@@ -308,8 +315,9 @@ def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
     assert (tmp_path / "remote/runs" / entry[:2] / entry).is_file()
 
 
+@pytest.mark.fault(37)
 def test_a_worker_that_was_silent_is_asked_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 37: What a worker that was cut off had done was done again. It is asked by key once it is back."""
+    """What a worker that was cut off had done was done again. It is asked by key once it is back."""
     limits = Limits(silence=LIMIT)
     monkeypatch.setattr(pool, "LIMITS", limits)
     before, stopped = site.runs_there(), list[int]()
@@ -334,10 +342,11 @@ def test_a_worker_that_was_silent_is_asked_again(site: Site, monkeypatch: pytest
     site.assert_clean()
 
 
+@pytest.mark.fault(37)
 def test_the_link_is_cut_for_longer_than_the_heartbeat(
     site: Site, relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """fault 37: the worker's bytes hang on the way to the server; home loses it, waits, and gets what it has done."""
+    """The worker's bytes hang on the way to the server; home loses it, waits, and gets what it has done."""
     limits = Limits(silence=LIMIT)
     monkeypatch.setattr(pool, "LIMITS", limits)
     before = site.runs_there()
@@ -383,8 +392,9 @@ def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyP
     site.assert_clean()
 
 
+@pytest.mark.fault(3)
 def test_home_stops_waiting(site: Site) -> None:
-    """fault 3: The caller is stopped: the worker's run is cancelled and its stage ended."""
+    """The caller is stopped: the worker's run is cancelled and its stage ended."""
     site.hold()
     runs, commands = len(site.server.runs()), Commands()
 
@@ -415,8 +425,9 @@ def test_the_server_restarts(site: Site) -> None:
     site.assert_clean()
 
 
+@pytest.mark.fault(12)
 def test_the_worker_is_killed_alone(site: Site) -> None:
-    """fault 12: The run's own process goes on, and its result counts."""
+    """The run's own process goes on, and its result counts."""
 
     def strike() -> None:
         assert site.worker is not None
@@ -428,8 +439,9 @@ def test_the_worker_is_killed_alone(site: Site) -> None:
     site.assert_clean()
 
 
+@pytest.mark.fault(12)
 def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 12: Home gives up after its limit, says what happened, and the run ends as Crashed."""
+    """Home gives up after its limit, says what happened, and the run ends as Crashed."""
     limits = Limits(silence=LIMIT, absence=0)
     monkeypatch.setattr(pool, "LIMITS", limits)
 
@@ -447,8 +459,9 @@ def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.Mo
     site.assert_clean()
 
 
+@pytest.mark.fault(12)
 def test_another_worker_takes_the_stage_of_a_dead_one(site: Site, tmp_path: Path) -> None:
-    """fault 12: The first has died and still counts as online; a line says that the second takes the stage."""
+    """The first has died and still counts as online; a line says that the second takes the stage."""
     site.stop_worker()
     site.start_worker(PREFECT_WORKER_HEARTBEAT_SECONDS="5")
     second = tmp_path / "second"
@@ -475,8 +488,9 @@ def test_a_clone_without_a_default_remote(site: Site) -> None:
         config.unlink()
 
 
+@pytest.mark.fault(12)
 def test_a_killed_run_of_the_worker_leaves_no_command_behind(site: Site) -> None:
-    """fault 12: SIGKILL, which it cannot tell its stage; home hears of it from the worker."""
+    """SIGKILL, which it cannot tell its stage; home hears of it from the worker."""
     before = site.runs_there()
 
     def strike() -> None:
@@ -624,8 +638,9 @@ def hostile_repository(site: Site, root: Path, mark: Path) -> None:
 
 
 @pytest.mark.parametrize("attack", ["upload-pack", "ext", "ref", "unlisted", "data", "stage"])
+@pytest.mark.fault(33)
 def test_a_hostile_request_runs_nothing(attack: str, site: Site, tmp_path: Path) -> None:
-    """fault 33: An attacker who can start flow runs sends a request; the worker refuses it, and says what to do."""
+    """An attacker who can start flow runs sends a request; the worker refuses it, and says what to do."""
     mark, hostile = tmp_path / "mark", tmp_path / "hostile"
     if attack in ("unlisted", "stage"):  # the others lead to no repository
         hostile_repository(site, hostile, mark)

@@ -199,8 +199,9 @@ def attack(page: Page, house: House, origin: str) -> dict[str, str]:
 
 
 @browser_needed
+@pytest.mark.fault(32)
 def test_a_page_of_another_origin(page: Page, house: House, foreign: str) -> None:
-    """fault 32, in a browser that is logged in: nothing is started, changed or read, whatever the page tries."""
+    """In a browser that is logged in: nothing is started, changed or read, whatever the page tries."""
     page.goto(link(house.server.origin, house.server.key))
     page.wait_for_url(DASHBOARD)
     told = attack(page, house, foreign)
@@ -397,7 +398,7 @@ def _link(path: Path) -> None:
     [
         (_readable, "must be a file of this user with mode -rw-------, not -rw-r-----"),
         (_empty, "has 0 characters that are not of the form USER:SECRET"),
-        (_link, "cannot be opened"),
+        (_link, "must be a file of this user with mode -rw-------, not lrwxrwxrwx"),
         (partial(os.mkfifo, mode=0o600), "must be a file of this user with mode -rw-------, not prw-------"),
         (Path.mkdir, "must be a file of this user"),
     ],

@@ -128,8 +128,9 @@ def test_the_command_of_a_killed_run_ends(workspace: Path, begun: Path) -> None:
         wait_until(lambda: has_ended(work), "the command has ended")
 
 
+@pytest.mark.fault(1)
 def test_a_killed_command(workspace: Path, begun: Path) -> None:
-    """fault 1: the next attempt begins."""
+    """The next attempt begins."""
     with at_work(HERE, workspace, begun) as run:
         supervisor(run).children(recursive=True)[-1].kill()
         assert run.wait(LIMIT) == 0, (workspace / ".dvc/tmp/log").read_text(encoding="utf-8")
@@ -137,8 +138,9 @@ def test_a_killed_command(workspace: Path, begun: Path) -> None:
     assert (workspace / "b.txt").read_text(encoding="utf-8") == "wholeb 1\n"
 
 
+@pytest.mark.fault(4)
 def test_two_runs_in_one_workspace(workspace: Path, begun: Path) -> None:
-    """fault 4: the second waits, and takes the result of the first."""
+    """The second waits, and takes the result of the first."""
     with (
         at_work(HERE, workspace, begun) as run,
         subprocess.Popen(HERE, cwd=workspace, stdout=subprocess.PIPE, text=True) as second,
@@ -151,8 +153,9 @@ def test_two_runs_in_one_workspace(workspace: Path, begun: Path) -> None:
         assert second.stdout.read() == "2 of 2 stages were up to date.\n"
 
 
+@pytest.mark.fault(4)
 def test_another_process_has_the_files(workspace: Path, begun: Path) -> None:
-    """fault 4: a `dvc repro` of the user is at work: it goes on, and one line names it."""
+    """A `dvc repro` of the user is at work: it goes on, and one line names it."""
     with at_work([sys.executable, "-m", "dvc", "repro", "a"], workspace, begun) as other:
         done = pipeline(workspace, "--here", "--target", "b")
         assert done.returncode == 1
@@ -161,8 +164,9 @@ def test_another_process_has_the_files(workspace: Path, begun: Path) -> None:
         assert other.is_running()
 
 
+@pytest.mark.fault(4)
 def test_another_process_has_the_lock(workspace: Path, begun: Path) -> None:
-    """fault 4: it is named, and waited for."""
+    """It is named, and waited for."""
     begun.touch()
     words = [sys.executable, "-c", HOLDER]
     with subprocess.Popen(words, cwd=workspace, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
@@ -187,8 +191,9 @@ def note(root: Path, pid: int) -> Path:
 
 
 @pytest.mark.parametrize("half", [False, True])
+@pytest.mark.fault(5)
 def test_entries_of_nobody(half: bool, pair: Path) -> None:
-    """fault 5: of a killed run, whose number another process has now; and half a file, which DVC cannot read."""
+    """Of a killed run, whose number another process has now; and half a file, which DVC cannot read."""
     file = note(pair, os.getpid())
     if half:
         file.write_text('{"write": {', encoding="utf-8")

@@ -1,6 +1,7 @@
 """What production asks of the server: its metrics, and what it forgets."""
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -15,8 +16,9 @@ import pytest
 from prefect import State
 from prefect.states import Completed, Failed
 
+from prefect_dvc.charts import draw
 from prefect_dvc.pipeline import run_in_threads
-from prefect_dvc.registry.drift import chart, history
+from prefect_dvc.registry.drift import history, panels
 from prefect_dvc.registry.promotion import Channel, PromotionError, promoted, trace
 from prefect_dvc.retrain_flow import SHOWN, given_to_flow, retrain
 from prefect_dvc.retraining import RetrainSettings, retrain_once
@@ -112,18 +114,20 @@ def test_the_figures_of_all_versions(promotions: Path) -> None:
     versions = history(promotions, CHANNEL)
     assert [name for name, _ in versions] == ["v0.0.1", "v0.0.2"]
     assert [known["student/lee/spearman"] for _, known in versions] == [0.5, 0.51]
-    picture = chart(versions, lambda name: name.endswith("spearman"))
-    assert picture is not None and picture.startswith(b"\x89PNG")
-    assert chart(versions[:1], lambda name: True) is None
+    (panel,) = [each for each in panels(versions, lambda name: name.endswith("spearman")) if "lee" in each.title]
+    assert (panel.xs, panel.ys) == (("v0.0.1", "v0.0.2"), (0.5, 0.51))
+    assert draw([panel]).startswith(b"\x89PNG")
+    assert panels(versions[:1], lambda name: True) == []
 
 
 def test_a_copied_model_is_traced_back(promotions: Path, tmp_path: Path) -> None:
-    """By its files alone: the version, the commit, the run, and the figures."""
+    """By its files alone: the version, the commit, the run, the figures, and the hash of each input."""
     get = [sys.executable, "-m", "dvc", "artifacts", "get", str(promotions), "student", "--out", "model"]
     subprocess.run([*get, "--rev", "v0.0.1"], cwd=tmp_path, env=os.environ | {"DVC_NO_ANALYTICS": "1"}, check=True)
     told = trace(promotions, CHANNEL, tmp_path / "model")
     assert told.startswith("student@v0.0.1  ") and "Promote the student of run 20" in told
     assert "student/lee/spearman: 0.5\n" in told and "web.snapshot: 2026-11-21" in told
+    assert re.search(r"^made of data/benchmarks: md5 [0-9a-f]{32}\.dir$", told, re.M)
     (tmp_path / "model/model.txt").write_text("another", encoding="utf-8")
     with pytest.raises(PromotionError, match="is not a registered version of 'student': its hash is"):
         trace(promotions, CHANNEL, tmp_path / "model")

@@ -13,7 +13,7 @@ import pytest
 from prefect_dvc.execution.commands import Commands
 from prefect_dvc.execution.outcome import StageError
 from prefect_dvc.execution.run import PipelineError, open_run
-from prefect_dvc.execution.slots import Slots, alone
+from prefect_dvc.execution.slots import Slots, turn
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs, read_resources, written
 from prefect_dvc.workers.capacity import Capacity, CapacityError, measured, read_capacity
@@ -184,15 +184,15 @@ def test_slots_and_priorities() -> None:
 def test_one_at_a_time(tmp_path: Path) -> None:
     """A mutex: the second waits, and gives up if its run is stopped."""
     stages, stopped = Together(), threading.Event()
-    stages.enter("one", lambda: alone(tmp_path / "corpus.lock", "stage 'one'", lambda: False))
+    stages.enter("one", lambda: turn([tmp_path / "corpus.lock"], "stage 'one'"))
     wait_until(lambda: stages.inside == ["one"], "it runs")
     stopped.set()
     with (
         pytest.raises(StageError, match="being stopped; stage 'two' waited for stage 'one'"),
-        alone(tmp_path / "corpus.lock", "stage 'two'", stopped.is_set),
+        turn([tmp_path / "corpus.lock"], "stage 'two'", stopped=stopped.is_set),
     ):
         pass
-    stages.enter("two", lambda: alone(tmp_path / "corpus.lock", "stage 'two'", lambda: False))
+    stages.enter("two", lambda: turn([tmp_path / "corpus.lock"], "stage 'two'"))
     stages.leave("one")
     wait_until(lambda: stages.inside == ["two"], "it runs")
     stages.end()

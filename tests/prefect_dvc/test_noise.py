@@ -3,7 +3,7 @@
 import pytest
 
 from prefect_dvc.registry.comparison import Figures, Row, compare, lacking_gain, table
-from prefect_dvc.registry.noise import of_draws, of_singles
+from prefect_dvc.registry.noise import of_draws
 
 OLD = {"student/lee/spearman": 0.50, "student/lee/mae": 2.0}
 NEW = {"student/lee/spearman": 0.51, "student/lee/mae": 1.9}
@@ -25,14 +25,6 @@ def test_of_the_same_items() -> None:
     assert of_draws(draws(0.50), draws(0.51)[:-1]) is None
     assert of_draws([], []) is None
     assert of_draws(draws(0.5), draws(0.5, shift=0.2)) == (0.0, 0.2)
-
-
-def test_of_single_intervals() -> None:
-    """The halves 0.03 and 0.04 make 0.05."""
-    old = {"a": 0.5, "a/low": 0.47, "a/high": 0.53}
-    assert of_singles("a", old, {"a": 0.6, "a/low": 0.56, "a/high": 0.64}) == (0.05, 0.15)
-    assert of_singles("a", old, {"a": 0.6}) is None
-    assert of_singles("a", old, {"a": None, "a/low": 0.1, "a/high": 0.2}) is None
 
 
 def test_a_gain_outside_the_noise() -> None:

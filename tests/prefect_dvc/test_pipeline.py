@@ -45,8 +45,9 @@ def test_a_lock_from_elsewhere(pair: Path) -> None:
     assert last_line(pipeline(pair)) == "Cached: a; Restored: b"
 
 
+@pytest.mark.fault(14)
 def test_only_what_depends_runs(chain: Path) -> None:
-    """fault 14: A changed parameter of b runs b and d; the target c alone would run nothing."""
+    """A changed parameter of b runs b and d; the target c alone would run nothing."""
     pipeline(chain, "--apply")
     changed = pipeline(chain, "--set", "stages.b.value=2", "--apply")
     assert last_line(changed) == "Cached: a, c; Ran: b, d"
@@ -74,8 +75,9 @@ def test_uncommitted_code_runs(pair: Path) -> None:
         (["--target", "e"], "dvc.yaml has no stage 'e'; the stages are a, b, c, d"),
     ],
 )
+@pytest.mark.fault(13)
 def test_bad_settings(chain: Path, option: list[str], message: str) -> None:
-    """fault 13: Found before the first stage starts."""
+    """Found before the first stage starts."""
     done = pipeline(chain, *option)
     assert done.returncode == 1
     assert message in done.stderr
@@ -87,8 +89,9 @@ def test_a_day_is_a_text() -> None:
     assert given == {"web.since": "2024-05-01", "student.epochs": 3, "clean.language": "no", "student.rate": 1e-05}
 
 
+@pytest.mark.fault(9)
 def test_a_failed_stage(chain: Path) -> None:
-    """fault 9: The independent branch goes on, stages that did not run are listed, and the next run resumes there."""
+    """The independent branch goes on, stages that did not run are listed, and the next run resumes there."""
     set_param(chain, "b", fails=True)
     done = pipeline(chain)
     assert done.returncode == 1
@@ -122,8 +125,9 @@ def _says(log: Path, text: str) -> bool:
     return text in log.read_text(encoding="utf-8")
 
 
+@pytest.mark.fault(7)
 def test_a_damaged_object(pair: Path) -> None:
-    """fault 7: It is made again, whether dvc.lock or the run-cache would have led to it."""
+    """It is made again, whether dvc.lock or the run-cache would have led to it."""
     pipeline(pair, "--apply")
     cache = pair / ".dvc/cache"
     (name,) = [out["md5"] for out in _lock(pair)["b"]["outs"]]
@@ -151,8 +155,9 @@ def started(log: Path) -> Callable[[], bool]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.fault(3)
 def test_signals(chain: Path, number: signal.Signals, tmp_path: Path) -> None:
-    """fault 3: The stage that runs ends with its run, and the status is not 0."""
+    """The stage that runs ends with its run, and the status is not 0."""
     set_param(chain, "a", until=str(tmp_path / "never"))
     log = tmp_path / "log"
     with log.open("w") as file:
@@ -175,8 +180,9 @@ def _at_work(root: Path) -> list[str]:
     return found
 
 
+@pytest.mark.fault(4)
 def test_two_runs_and_a_developer(pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 4: Two runs and a `dvc repro` in the workspace do not disturb each other.
+    """Two runs and a `dvc repro` in the workspace do not disturb each other.
 
     One run and the developer are at stage a at once; the other run waits for the first one's result.
     """
@@ -233,8 +239,9 @@ def test_a_plugin_that_is_missing(pair: Path) -> None:
     assert "Install it: pip install dvc-gs" in done.stdout
 
 
+@pytest.mark.fault(37)
 def test_a_remote_that_cannot_be_reached(pair: Path, tmp_path: Path) -> None:
-    """fault 37: Each stage that was not cached failed. Now it is one warning, and an earlier run's work counts."""
+    """Each stage that was not cached failed. Now it is one warning, and an earlier run's work counts."""
     pipeline(pair, "--apply")
     lock = pair / "dvc.lock"
     lock.write_text(lock.read_text(encoding="utf-8").replace(_lock(pair)["b"]["outs"][0]["md5"], "f" * 32), "utf-8")

@@ -25,7 +25,6 @@ from prefect_dvc.registry.promotion import (
     rollback,
     show,
 )
-from prefect_dvc.registry.retention import retire_versions
 from prefect_dvc.system.process import held
 from prefect_dvc.workspace.git import git
 from tests.waiting import LIMIT
@@ -133,8 +132,9 @@ def test_the_stage_changed_in_the_meantime(models: Path) -> None:
     assert len(registered(models, "student")) == 2
 
 
+@pytest.mark.fault(4)
 def test_two_at_once(models: Path) -> None:
-    """fault 4: The second waits for the first."""
+    """The second waits for the first."""
     promote_model(models, "m1")
     two = promote_model(models, "m2")
     with held(models / LOCK, "somebody"):
@@ -146,8 +146,9 @@ def test_two_at_once(models: Path) -> None:
     assert promoted(models, CHANNEL) != two
 
 
+@pytest.mark.fault(13)
 def test_checks_before_a_run(models: Path) -> None:
-    """fault 13: Errors that would refuse the promotion after hours appear before the run."""
+    """Errors that would refuse the promotion after hours appear before the run."""
     check(models, CHANNEL)
     for channel, message in (
         (Channel("teacher"), r"dvc.yaml has no artifact 'teacher'; it has student"),
@@ -186,8 +187,9 @@ def test_git_remotes(models: Path, tmp_path: Path) -> None:
     assert str(promoted(models, CHANNEL)).startswith("Version(name='v0.0.3'")
 
 
+@pytest.mark.fault(34)
 def test_what_another_machine_has_promoted(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 34: a shallow clone knew no version, so it promoted without a comparison; so did one that was behind."""
+    """A shallow clone knew no version, so it promoted without a comparison; so did one that was behind."""
     git(tmp_path, "init", "--quiet", "--bare", "--initial-branch", "main", "origin.git")
     git(models, "remote", "add", "origin", str(tmp_path / "origin.git"))
     git(models, "push", "--quiet", "origin", "main")
@@ -227,8 +229,9 @@ def test_command_line(models: Path) -> None:
     assert cli(models, *told).stdout.startswith("student@v0.0.2 ")
 
 
+@pytest.mark.fault(35)
 def test_a_model_that_exists_nowhere(models: Path, tmp_path: Path) -> None:
-    """fault 35: With its data gone, a model was put into production; a rollback to such a one is refused, too."""
+    """With its data gone, a model was put into production; a rollback to such a one is refused, too."""
     one, two = promote_model(models, "m1"), promote_model(models, "m2")
     run = kept_run(models, "m3")
     for text in ("m1", "m3"):
@@ -274,8 +277,9 @@ def test_a_damaged_object_is_not_promoted(models: Path) -> None:
     assert promoted(models, CHANNEL) is None
 
 
+@pytest.mark.fault(35)
 def test_gc_keeps_the_data_of_kept_runs(models: Path) -> None:
-    """fault 35: `dvc gc` removed them, since their refs were neither branches nor tags."""
+    """`dvc gc` removed them, since their refs were neither branches nor tags."""
     run = kept_run(models, "m1")
     stale = put(models / ".dvc/cache", b"of nobody")
     collect = ["gc", "--all-branches", "--all-tags", "--force"]
@@ -285,8 +289,9 @@ def test_gc_keeps_the_data_of_kept_runs(models: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "0123\n", f"{'1' * 40}\n"])
+@pytest.mark.fault(34)
 def test_a_damaged_registry(models: Path, content: str) -> None:
-    """fault 34: An emptied tag made nothing promoted, and the next retraining promoted without comparing."""
+    """An emptied tag made nothing promoted, and the next retraining promoted without comparing."""
     one = promote_model(models, "m1")
     run, file = kept_run(models, "m2"), models / ".git/refs/tags/student#production#1"
     whole = file.read_text(encoding="utf-8")
@@ -305,25 +310,3 @@ def test_a_damaged_registry(models: Path, content: str) -> None:
 
 def _object(cache: Path, text: str) -> Path:
     return place(cache, hashlib.md5(text.encode()).hexdigest())
-
-
-def test_old_versions_are_retired(models: Path, tmp_path: Path) -> None:
-    """By count and age, here and at the remote; never the one at a stage, nor the one before it."""
-    git(tmp_path, "init", "--quiet", "--bare", "hub.git")
-    git(models, "remote", "add", "origin", str(tmp_path / "hub.git"))
-    channel = Channel("student", remote="origin")
-    for number in range(1, 5):
-        promote_model(models, f"m{number}", channel)
-    assert retire_versions(models, channel, days=0, number=4) == []
-    assert retire_versions(models, channel, days=1, number=0) == []
-    assert retire_versions(models, channel, days=0, number=1) == ["v0.0.1", "v0.0.2"]
-    assert [version.name for version in assigned(models, channel)] == ["v0.0.3", "v0.0.4"]
-    for repository in (models, tmp_path / "hub.git"):
-        assert git(repository, "tag", "--list", "student*").splitlines() == [
-            "student#production#3",
-            "student#production#4",
-            "student@v0.0.3",
-            "student@v0.0.4",
-        ]
-    assert rollback(models, channel)[1].name == "v0.0.3"
-    assert promote_model(models, "m5", channel).name == "v0.0.5"

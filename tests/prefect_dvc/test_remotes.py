@@ -92,8 +92,9 @@ def with_remote(root: Path, store: str) -> Path:
     return root
 
 
+@pytest.mark.fault(37)
 def test_push_pull_restore_and_check(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 37: a clone pulls outputs and finds an earlier run by its key; a promotion's check sees what is there."""
+    """A clone pulls outputs and finds an earlier run by its key; a promotion's check sees what is there."""
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     root = with_remote(tmp_path / "workspace", store)
     assert "Ran: a, b" in pipeline(root, "--apply").stdout
@@ -122,8 +123,9 @@ def test_push_pull_restore_and_check(store: str, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("store", ["s3"], indirect=True)
+@pytest.mark.fault(37)
 def test_a_bucket_that_is_not_there(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 37: a run says so in a line with the remedy, and works without the remote; a result cannot be given."""
+    """A run says so in a line with the remedy, and works without the remote; a result cannot be given."""
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     root = with_remote(tmp_path / "workspace", store.replace("s3://bucket", "s3://nowhere"))
     done = pipeline(root, "--apply")

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from prefect_dvc.server import reports
 from prefect_dvc.server.reports import COOKIE, LOGIN, PLACE, Reports
 from prefect_dvc.server.serve import Gate
-from prefect_dvc.system.remedies import one_line
+from prefect_dvc.system.remedies import reasons
 
 ORIGIN = "http://127.0.0.1:4200"
 KEY = "distillery:" + "x" * 43
@@ -57,8 +57,9 @@ def test_a_report_is_kept_and_shown(ask: Callable[..., httpx.Response]) -> None:
     assert ask("GET", auth=AUTH).text == PAGE
 
 
+@pytest.mark.fault(32)
 def test_the_cookie_is_not_the_key(ask: Callable[..., httpx.Response]) -> None:
-    """fault 32: a browser sends it to all ports of this machine, so whoever has it must not get in with it."""
+    """A browser sends it to all ports of this machine, so whoever has it must not get in with it."""
     token = base64.b64encode(":".join(AUTH).encode()).decode()
     name, _, value = ask("GET", LOGIN, auth=AUTH).headers["set-cookie"].partition(";")[0].partition("=")
     assert AUTH[1] not in value and token not in value
@@ -93,7 +94,7 @@ def test_a_stranger_gets_none(ask: Callable[..., httpx.Response], monkeypatch: p
     ],
 )
 def test_one_line_with_the_remedy(error: Exception, remedy: str) -> None:
-    line = one_line(error)
-    assert line.startswith(f"{type(error).__name__} on ")
+    line = reasons(error)
+    assert line.startswith(f"{type(error).__name__}: ")
     assert remedy in line
     assert "\n" not in line

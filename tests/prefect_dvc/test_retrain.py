@@ -99,10 +99,11 @@ def test_from_the_first_model_to_a_rollback(models: Path, tmp_path: Path) -> Non
     assert fetched(tmp_path / "clone", tmp_path / "one") == "2026-11-21: 0.5\n"
 
 
+@pytest.mark.fault(13)
 def test_refused_before_and_after_the_run(models: Path) -> None:
     """Another benchmark refuses the comparison, however good the figures are; `promote` by hand remains.
 
-    fault 13: a tolerance for no metric, and a branch that is checked out, are reported before the run.
+    a tolerance for no metric, and a branch that is checked out, are reported before the run.
     """
     retrain(models)
     runs = len(list((models / RUNS).glob("*.lock")))
@@ -210,8 +211,9 @@ def at_work(root: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+@pytest.mark.fault(4, 5)
 def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
-    """fault 4: the second names the first and does nothing; one waits at most. fault 5: a killed one blocks nobody."""
+    """The second names the first and does nothing; one waits at most, and a killed one blocks nobody."""
     with at_work(models) as process:
         runs = sorted((models / RUNS).iterdir())
         second = start(models)
@@ -233,8 +235,9 @@ def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
     assert "# Promoted" in output
 
 
+@pytest.mark.fault(3)
 def test_a_stop(models: Path) -> None:
-    """fault 3: SIGTERM ends the stage with the run; nothing is promoted."""
+    """SIGTERM ends the stage with the run; nothing is promoted."""
     with at_work(models) as process:
         process.send_signal(signal.SIGTERM)
         assert process.wait(LIMIT) == 128 + signal.SIGTERM

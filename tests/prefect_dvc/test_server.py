@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from uuid import UUID
 
 import httpx
 import pytest
 from prefect.client.schemas.actions import DeploymentScheduleCreate
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterDeploymentId
 from prefect.client.schemas.schedules import CronSchedule
-from prefect.states import Crashed, Running
+from prefect.events import Event, Resource
+from prefect.states import Completed, Crashed, Running
 
 from prefect_dvc.gpu_stage import gpu_stage
 from prefect_dvc.pipeline_flow import pipeline
@@ -82,8 +84,9 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
     assert {"a: Restored", "c: Restored"} < names  # which the graph shows
 
 
+@pytest.mark.fault(3)
 def test_a_run_that_is_stopped(server: Server, chain: Path, tmp_path: Path) -> None:
-    """fault 3: Its stage is Cancelled, not Failed with the status of a signal, and the log has no traceback."""
+    """Its stage is Cancelled, not Failed with the status of a signal, and the log has no traceback."""
     set_param(chain, "a", until=str(tmp_path / "never"))
     log = tmp_path / "log"
     with log.open("w") as file:
@@ -119,8 +122,9 @@ def test_a_bad_parameter(server: Server, chain: Path) -> None:
     assert (run.state_name, run.state and run.state.message) == ("Failed", "params.yaml has unknown keys: valeu")
 
 
+@pytest.mark.fault(39)
 def test_a_webhook_hears_of_retrainings(server: Server) -> None:
-    """fault 39: each end of a retraining is an event, and the server calls the address that deploying has named."""
+    """Each end of a retraining is an event, and the server calls the address that deploying has named."""
     heard: list[dict[str, str]] = []
 
     class Hook(BaseHTTPRequestHandler):
@@ -168,6 +172,54 @@ def crash(server: Server) -> None:
         with server.client() as client:
             run = client.create_flow_run(flow, name="killed", state=Running())
             client.set_flow_run_state(run.id, Crashed(), force=True)
+
+
+def test_runs_without_a_heartbeat(server: Server) -> None:
+    """regression: one that had ended as Promoted was marked Crashed; one that falls silent at work is."""
+    program = "from prefect_dvc.server import deploy; deploy.HEARTBEAT_SECONDS = 4; deploy.watch_heartbeats()"
+    subprocess.run([sys.executable, "-c", program], env=os.environ | server.environment, check=True)
+    runs = {name: _at_work(server, name) for name in ("ended", "late", "silent")}
+    with server.client() as client:
+        _beat(server, runs["ended"])
+        for name in ("ended", "late"):
+            client.set_flow_run_state(runs[name], Completed(name="Promoted"))
+        _beat(server, runs["late"])  # it was still on its way
+        _beat(server, runs["silent"])
+        wait_until(lambda: client.read_flow_run(runs["silent"]).state_name == "Crashed", "it is Crashed", pause=0.2)
+        reasons = wait_until(lambda: _actions(server, runs["late"]), "there is a line about the late one", pause=0.2)
+        states = {name: client.read_flow_run(number).state for name, number in runs.items()}
+    assert {name: state and state.name for name, state in states.items()} == {
+        "ended": "Promoted",
+        "late": "Promoted",
+        "silent": "Crashed",
+    }
+    assert states["silent"] and states["silent"].message == "No heartbeat: its process or its machine is gone."
+    assert reasons == ["Failed to set state: Run is already in terminal state COMPLETED."]
+    assert _actions(server, runs["ended"]) == []
+
+
+def _at_work(server: Server, name: str) -> UUID:
+    with server.client() as client:
+        return client.create_flow_run(pipeline, name=name, state=Running()).id
+
+
+def _beat(server: Server, number: UUID) -> None:
+    """A heartbeat of a flow run, as its process sends it."""
+    resource = {"prefect.resource.id": f"prefect.flow-run.{number}"}
+    event = Event(event="prefect.flow-run.heartbeat", resource=Resource(resource)).model_dump(mode="json")
+    httpx.post(f"{server.api}/events", json=[event], auth=server.auth, timeout=LIMIT).raise_for_status()
+
+
+def _actions(server: Server, number: UUID) -> list[str]:
+    """Why actions of automations on a flow run have failed."""
+    wanted = {"filter": {"event": {"name": ["prefect.automation.action.failed"]}}}
+    answer = httpx.post(f"{server.api}/events/filter", json=wanted, auth=server.auth, timeout=LIMIT)
+    target = f"prefect.flow-run.{number}"
+    return [
+        event["payload"]["reason"]
+        for event in answer.json()["events"]
+        if target in {related["prefect.resource.id"] for related in event["related"]}
+    ]
 
 
 def test_a_schedule_makes_runs(server: Server) -> None:

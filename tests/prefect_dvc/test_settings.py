@@ -39,8 +39,9 @@ def test_a_command_gets_words_alone(matrix: Path, value: str) -> None:
         set_values(matrix, {"stages.m.value": ["one", value]})
 
 
+@pytest.mark.fault(33)
 def test_no_override_reaches_a_shell(matrix: Path, tmp_path: Path) -> None:
-    """fault 33: the value is refused before DVC makes a command of it."""
+    """The value is refused before DVC makes a command of it."""
     mark = tmp_path / "mark"
     done = pipeline(matrix, "--set", f"stages.m.value=['x; touch {mark}']")
     assert done.returncode == 1
@@ -49,8 +50,9 @@ def test_no_override_reaches_a_shell(matrix: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["2026-11-21", "no", "on", "1e-05", "012", "1_000", "12:30", "~", ".5", "true"])
+@pytest.mark.fault(44)
 def test_one_reader(text: str, tmp_path: Path) -> None:
-    """fault 44: the flows and the stages read the same value."""
+    """The flows and the stages read the same value."""
     file = tmp_path / "params.yaml"
     file.write_text(f"a: {text}\n", encoding="utf-8")
     assert read_yaml(file.read_text(encoding="utf-8")) == read_params(file)

@@ -10,6 +10,7 @@ import yaml
 from PIL import Image
 
 from prefect_dvc.artifacts import changes, plots
+from prefect_dvc.charts import draw
 from prefect_dvc.execution.run import Run
 from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import configure, flat
@@ -38,7 +39,7 @@ def test_plots(tmp_path: Path) -> None:
         {"None": {"x": "epoch", "y": {"gone.csv": "loss"}}},
     ]
     (tmp_path / "dvc.yaml").write_text(yaml.safe_dump({"plots": entries}), encoding="utf-8")
-    widths = {title: Image.open(io.BytesIO(picture)).width for title, picture in plots(tmp_path).items()}
+    widths = {title: Image.open(io.BytesIO(draw(panels))).width for title, panels in plots(tmp_path).items()}
     assert sorted(widths) == ["Both", "One"]
     assert widths["Both"] == 2 * widths["One"]
 

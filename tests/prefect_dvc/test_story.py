@@ -23,8 +23,8 @@ from dvc.repo import Repo
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.registry.promotion import Channel, rollback
 from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, retrain_once
-from tests.crawl.layouts import Article, listing
-from tests.crawl.site import Site, page, stories
+from tests.sentence_distillery.crawl.layouts import Article, listing
+from tests.sentence_distillery.crawl.site import Site, page, stories
 from tests.workspace import ROOT, write_params
 
 from .conftest import git, write_yaml
@@ -166,8 +166,9 @@ def copies(articles: list[Article]) -> list[Article]:
     return [replace(article, title=f"{article.title} again") for article in articles]
 
 
+@pytest.mark.fault(39)
 def test_the_story(workspace: Path, newsroom: Newsroom, tmp_path: Path) -> None:
-    """fault 39: two editions are promoted, the bad one is refused before any training, and a rollback leads back."""
+    """Two editions are promoted, the bad one is refused before any training, and a rollback leads back."""
     texts, channel = stories(), Channel("words")
 
     def retrain(day: int) -> Verdict:

@@ -102,10 +102,11 @@ def test_the_worker_reaches_home_by_the_link_alone(site: tuple[Site, Store], mon
     place.assert_clean()
 
 
+@pytest.mark.fault(37)
 def test_the_link_is_down_for_longer_than_the_heartbeat(
     site: tuple[Site, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """fault 37: no packet passes; home loses the worker, asks it again, and gets what it has done."""
+    """No packet passes; home loses the worker, asks it again, and gets what it has done."""
     place, _ = site
     limits = Limits(silence=LIMIT, server=LIMIT)
     monkeypatch.setattr(pool, "LIMITS", limits)
@@ -132,10 +133,11 @@ def test_the_link_is_down_for_longer_than_the_heartbeat(
     place.assert_clean()
 
 
+@pytest.mark.fault(37)
 def test_the_link_is_down_in_the_middle_of_the_result(
     site: tuple[Site, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """fault 37: half of the result has passed when the link goes down, and its connection is lost."""
+    """Half of the result has passed when the link goes down, and its connection is lost."""
     place, store = site
     monkeypatch.setattr(pool, "LIMITS", Limits(silence=LIMIT, server=LIMIT))
     (place.home / "text.txt").write_text("a line of text\n" * LARGE, encoding="utf-8")

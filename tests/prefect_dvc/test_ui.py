@@ -8,15 +8,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import UUID
 
 import httpx
 import psutil
 import pytest
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.objects import FlowRun
 
 from prefect_dvc.server.children import LOG_BYTES, Child, ChildError, Children
+from prefect_dvc.server.orphans import AT_WORK
 from prefect_dvc.server.serve import HOST, origin_of, read_key
 from tests.sockets import free_port
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
+
+from .conftest import set_param
 
 UI = [sys.executable, "-m", "prefect_dvc.server.ui", "--port"]
 
@@ -44,8 +50,9 @@ def command_of(process: subprocess.Popen[bytes], word: str) -> psutil.Process:
 
 @pytest.mark.endurance
 def test_a_server_and_a_worker_that_die(chain: Path, tmp_path: Path) -> None:
-    """Each is started again with a line; the log keeps what the dead one has written."""
-    port, log = free_port(), tmp_path / "ui.log"
+    """Each is started again with a line; the log keeps what the dead one has written. The worker's run goes on."""
+    port, log, released = free_port(), tmp_path / "ui.log", tmp_path / "released"
+    set_param(chain, "b", until=str(released))
     user, _, secret = read_key(chain / ".prefect").partition(":")
 
     def answers() -> bool:
@@ -55,13 +62,41 @@ def test_a_server_and_a_worker_that_die(chain: Path, tmp_path: Path) -> None:
         except httpx.HTTPError:
             return False
 
+    def client() -> SyncPrefectClient:
+        return SyncPrefectClient(f"{origin_of(port)}/api", auth_string=f"{user}:{secret}")
+
+    def stages_at_work(number: UUID) -> set[str]:
+        with client() as asked:
+            tasks = asked.read_task_runs()
+            return {task.name for task in tasks if task.flow_run_id == number and task.start_time}
+
+    def end_of(number: UUID) -> FlowRun | None:
+        with client() as asked:
+            run = asked.read_flow_run(number)
+            return run if run.state and run.state.is_final() and run.run_count == 2 else None
+
+    def die(word: str, name: str) -> None:
+        command_of(process, word).send_signal(signal.SIGKILL)
+        line = f"{name} has ended with status -9; its log is {chain}/.prefect/{name}.log. It is started again."
+        wait_until(lambda: line in log.read_text(encoding="utf-8"), line, process)
+        assert (chain / f".prefect/{name}.log").read_text(encoding="utf-8").count(f"--- {name} starts") == 2
+
     with ui(chain, port, log) as process:
         wait_until(lambda: "Prefect is at" in log.read_text(encoding="utf-8"), "it is up", process, SERVER_PAUSE)
-        for word, name in (("prefect_dvc.server.serve", "server"), ("worker start --pool dvc", "runs")):
-            command_of(process, word).send_signal(signal.SIGKILL)
-            line = f"{name} has ended with status -9; its log is {chain}/.prefect/{name}.log. It is started again."
-            wait_until(lambda line=line: line in log.read_text(encoding="utf-8"), line, process)  # type: ignore[misc]
-            assert (chain / f".prefect/{name}.log").read_text(encoding="utf-8").count(f"--- {name} starts") == 2
+        with client() as asked:
+            deployment = asked.read_deployment_by_name("pipeline/pipeline").id
+            number = asked.create_flow_run_from_deployment(deployment, parameters={"target": "b"}).id
+        wait_until(lambda: "b" in stages_at_work(number), "b is at work", process, SERVER_PAUSE)
+        die("worker start --pool dvc", "runs")
+        released.touch()
+        run = wait_until(lambda: end_of(number), "the run has ended", process, SERVER_PAUSE)
+        assert run is not None
+        assert (run.state_name, run.run_count) == ("Completed", 2)
+        assert run.state and run.state.message == "Restored: a; Ran: b"
+        told = f"Flow run '{run.name}' is scheduled: its worker has died; it goes on from the last finished stage."
+        assert told in log.read_text(encoding="utf-8")
+        assert not list((chain / AT_WORK).iterdir())
+        die("prefect_dvc.server.serve", "server")
         wait_until(answers, "the server answers again", process, SERVER_PAUSE)
 
 

@@ -102,8 +102,9 @@ def test_edited_data_is_read(tmp_path: Path) -> None:
     assert (root / "notes.csv").read_text(encoding="utf-8") == ROWS
 
 
+@pytest.mark.fault(46)
 def test_edited_data_that_no_stage_of_the_run_reads(tmp_path: Path) -> None:
-    """fault 46: it was overwritten, too."""
+    """It was overwritten, too."""
     root = edited(tmp_path)
     done = pipeline(root, "--target", "z", "--apply")
     assert done.returncode == 0, done.stderr
@@ -209,8 +210,9 @@ def test_a_graph_without_stages(tmp_path: Path) -> None:
     assert "There is nothing to run: no dvc.yaml has a stage." in same_as_repro(root).stdout
 
 
+@pytest.mark.fault(46)
 def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
-    """fault 46: a file beside an output that has not changed stays; one that would be replaced or removed is named."""
+    """A file beside an output that has not changed stays; one that would be replaced or removed is named."""
     stages = {"o": {"cmd": "mkdir -p o && cat p > o/made.txt", "deps": ["p"], "outs": ["o"]}}
     root = new(tmp_path / "workspace", stages, p="1\n")
     commit(root)
@@ -235,8 +237,9 @@ def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
     assert (root / "o/made.txt").read_text(encoding="utf-8") == "by hand\n"
 
 
+@pytest.mark.fault(47)
 def test_a_directory_of_which_git_ignores_the_content(tmp_path: Path) -> None:
-    """fault 47: the layout of cookiecutter data science; the run read an empty directory, and said that it ran."""
+    """The layout of cookiecutter data science; the run read an empty directory, and said that it ran."""
     stages = {"count": {"cmd": copies(Path("data/raw"), "n.txt"), "deps": ["data/raw"], "outs": ["n.txt"]}}
     root = new(tmp_path / "workspace", stages, data__raw__rows=ROWS, data__raw__deep__more="x\n", data__raw__kept="y\n")
     write(root / "data/raw/.gitkeep", "")
@@ -247,8 +250,9 @@ def test_a_directory_of_which_git_ignores_the_content(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["in.csv", "deep/er/in.csv"])
+@pytest.mark.fault(47)
 def test_an_input_that_git_ignores(place: str, tmp_path: Path) -> None:
-    """fault 47: it was a FileNotFoundError with a path below .dvc."""
+    """It was a FileNotFoundError with a path below .dvc."""
     stages = {"a": {"cmd": f"cat {place} > a.txt", "deps": [place], "outs": ["a.txt"]}}
     root = new(tmp_path / "workspace", stages)
     write(root / place, ROWS)
@@ -266,8 +270,9 @@ def same_as_repro_again(root: Path) -> None:
 
 
 @pytest.mark.parametrize("commits", [True, False], ids=["its commit", "with edits"])
+@pytest.mark.fault(47)
 def test_a_submodule_as_input(commits: bool, tmp_path: Path) -> None:
-    """fault 47: it was an empty directory."""
+    """It was an empty directory."""
     library = tmp_path / "library"
     write(library / "code.py", "1\n")
     git(library, "init", "--quiet")
@@ -318,8 +323,9 @@ def test_an_output_with_a_remote_of_its_own(remote: str | None, tmp_path: Path) 
     assert "a: Cached" in done.stdout
 
 
+@pytest.mark.fault(47)
 def test_links(tmp_path: Path) -> None:
-    """fault 47: one that leads out of the repository led nowhere, and one to what git ignores, to nothing."""
+    """One that leads out of the repository led nowhere, and one to what git ignores, to nothing."""
     write(tmp_path / "outside/in.csv", "out\n")
     stages = {"a": {"cmd": copies(Path("d"), "a.txt"), "deps": ["d"], "outs": ["a.txt"]}}
     root = new(tmp_path / "workspace", stages, hidden__in="in\n", **{".gitignore": "/hidden\n"})
@@ -335,8 +341,9 @@ def test_links(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("command", "deps"), [("cat ../in.csv > a.txt", ["../in.csv"]), ("cat ../in.csv > a.txt", [])])
+@pytest.mark.fault(47)
 def test_a_place_outside(command: str, deps: list[str], tmp_path: Path) -> None:
-    """fault 47: a run lies elsewhere, so a relative path out of the repository cannot mean the same there."""
+    """A run lies elsewhere, so a relative path out of the repository cannot mean the same there."""
     write(tmp_path / "in.csv", "out\n")
     root = new(tmp_path / "workspace", {"a": {"cmd": command, "deps": deps, "outs": ["a.txt"]}})
     commit(root)
@@ -367,8 +374,9 @@ def test_upwards_within_the_repository(tmp_path: Path) -> None:
     same_as_repro(root)
 
 
+@pytest.mark.fault(47)
 def test_editable_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 47: a run of a commit imported the workspace's package, not the commit's."""
+    """A run of a commit imported the workspace's package, not the commit's."""
     root, packages = tmp_path / "workspace", tmp_path / "site"
     write(packages / "own.pth", f"{root / 'src'}\nimport nothing\n../workspace\n{tmp_path}\n")
     monkeypatch.setattr(site, "getsitepackages", lambda: [str(packages)])
@@ -400,8 +408,9 @@ def test_parameter_files_that_git_ignores(tmp_path: Path) -> None:
     same_as_repro(root)
 
 
+@pytest.mark.fault(47)
 def test_outputs_without_cache_that_git_ignores(tmp_path: Path) -> None:
-    """fault 47: they did not come back, so dvc.lock said what the workspace did not have, and each run repeated all."""
+    """They did not come back, so dvc.lock said what the workspace did not have, and each run repeated all."""
     stages = {
         "a": {"cmd": "cat p > a.txt", "deps": ["p"], "outs": [{"a.txt": {"cache": False}}]},
         "d": {"cmd": "mkdir -p d/e && cat p > d/e/f", "deps": ["p"], "outs": [{"d": {"cache": False}}]},
@@ -421,8 +430,9 @@ def test_outputs_without_cache_that_git_ignores(tmp_path: Path) -> None:
     assert "has a copy: a.txt." in done.stderr
 
 
+@pytest.mark.fault(48)
 def test_no_value_of_another_dvc_yaml_reaches_a_shell(tmp_path: Path) -> None:
-    """fault 48: only the dvc.yaml of the root was looked at, and the shell ran the value."""
+    """Only the dvc.yaml of the root was looked at, and the shell ran the value."""
     mark = tmp_path / "mark"
     root = new(tmp_path / "workspace", {"z": {"cmd": "echo z > z.txt", "outs": ["z.txt"]}}, **{"params.yaml": "k: 1\n"})
     (root / "p").mkdir()
@@ -437,8 +447,9 @@ def test_no_value_of_another_dvc_yaml_reaches_a_shell(tmp_path: Path) -> None:
     assert pipeline(root, "--set", "k=2").returncode == 0
 
 
+@pytest.mark.fault(46)
 def test_what_was_staged_stays(tmp_path: Path) -> None:
-    """fault 46: also a file that was added in spite of .gitignore is in the run."""
+    """Also a file that was added in spite of .gitignore is in the run."""
     stages = {"a": {"cmd": "cat forced.txt new.txt > a.txt", "deps": ["forced.txt", "new.txt"], "outs": ["a.txt"]}}
     root = new(tmp_path / "workspace", stages, **{".gitignore": "/forced.txt\n"})
     commit(root)
@@ -450,8 +461,9 @@ def test_what_was_staged_stays(tmp_path: Path) -> None:
     assert git(root, "status", "--porcelain") == before
 
 
+@pytest.mark.fault(47)
 def test_imports_ask_no_network(tmp_path: Path) -> None:
-    """fault 47: each run asked for updates, and ended in 123 lines if the source was away; `dvc repro` does not ask."""
+    """Each run asked for updates, and ended in 123 lines if the source was away; `dvc repro` does not ask."""
     source = new(tmp_path / "source", {}, **{"d.txt": "1\n"})
     dvc_("add", "--quiet", "d.txt", cwd=source)
     commit(source)
@@ -511,8 +523,9 @@ REFUSALS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("reason", REFUSALS)
+@pytest.mark.fault(49)
 def test_what_dvc_refuses_is_one_line(reason: str, tmp_path: Path) -> None:
-    """fault 49: many were tracebacks of 60 to 120 lines."""
+    """Many were tracebacks of 60 to 120 lines."""
     values = "day: 2026-11-21\n" if "'date'" in reason else "k: 1\n"
     root = new(tmp_path / "workspace", {"a": REFUSALS[reason]}, **{"params.yaml": values})
     commit(root)
@@ -531,8 +544,9 @@ def without_s3(directory: Path) -> Path:
     return directory / "hide"
 
 
+@pytest.mark.fault(46)
 def test_all_other_commands_leave_the_workspace_as_it_is(tmp_path: Path) -> None:
-    """fault 46: edited, staged, ignored and new files, the index and the branch, after each command."""
+    """Edited, staged, ignored and new files, the index and the branch, after each command."""
     root = make_models(tmp_path / "workspace")
     write(root / "staged.txt", "staged\n")
     git(root, "add", "staged.txt")
@@ -572,8 +586,9 @@ def test_a_run_after_a_failed_dvc_repro(tmp_path: Path) -> None:
     same_as_repro(root)
 
 
+@pytest.mark.fault(46)
 def test_a_file_in_the_place_of_an_output(tmp_path: Path) -> None:
-    """fault 46: of a stage that is not in the run it stays; of one that is, it is named."""
+    """Of a stage that is not in the run it stays; of one that is, it is named."""
     stages = {name: {"cmd": f"echo 1 > {name}", "outs": [name]} for name in "ab"}
     root = new(tmp_path / "workspace", stages)
     commit(root)
@@ -585,8 +600,9 @@ def test_a_file_in_the_place_of_an_output(tmp_path: Path) -> None:
     assert (root / "b").read_text(encoding="utf-8") == "mine\n"
 
 
+@pytest.mark.fault(47)
 def test_repositories_inside_and_links_in_data(tmp_path: Path) -> None:
-    """fault 47: git cannot add a repository without a commit, and DVC sees no link to a directory within its data."""
+    """Git cannot add a repository without a commit, and DVC sees no link to a directory within its data."""
     command = "cat in/notes/x d/b/c > a.txt"
     stages = {"a": {"cmd": command, "deps": ["in/notes", "d"], "outs": ["a.txt"]}}
     root = new(tmp_path / "workspace", stages, d__a="1\n", d__b__c="2\n")
@@ -602,17 +618,23 @@ def test_repositories_inside_and_links_in_data(tmp_path: Path) -> None:
     assert "didn't change, skipping" in dvc_("repro", cwd=root)
 
 
+@pytest.mark.fault(47)
 def test_files_that_git_converts_or_does_not_look_at(tmp_path: Path) -> None:
-    """fault 47: the run had other line ends, and the committed content of a file that is assumed to be unchanged."""
-    stages = {"a": {"cmd": "cat in.csv own.csv > a.txt; echo ${k} >> a.txt", "deps": ["in.csv", "own.csv"]}}
+    """The run had other line ends, and the committed content of a file that is assumed to be unchanged."""
+    read = ["in.csv", "own.csv", "linked.csv"]
+    stages: dict[str, Any] = {"a": {"cmd": f"cat {' '.join(read)} > a.txt; echo ${{k}} >> a.txt", "deps": read}}
     stages["a"] |= {"params": ["k"], "outs": ["a.txt"]}
     root = new(tmp_path / "workspace", stages, **{"own.csv": "1\n", ".gitattributes": "*.csv text\n"})
     write(root / "params.yaml", "k: 1\n")
     (root / "in.csv").write_bytes(b"1\r\n2\r\n")
+    (root / "linked.csv").symlink_to("../far.csv")
     commit(root)
-    git(root, "update-index", "--assume-unchanged", "own.csv")
-    write(root / "own.csv", "2\n")
+    git(root, "update-index", "--assume-unchanged", "own.csv", "linked.csv")
+    (root / "own.csv").write_bytes(b"2\r\n")
+    (root / "linked.csv").unlink()
+    write(root / "linked.csv", "3\n")
     same_as_repro(root)
     done = pipeline(root, "--set", "k=100", "--apply")
     assert done.returncode == 0, done.stderr
-    assert (root / "a.txt").read_bytes() == b"1\r\n2\r\n2\n100\n"
+    assert (root / "a.txt").read_bytes() == b"1\r\n2\r\n2\r\n3\n100\n"
+    assert (root / "own.csv").read_bytes() == b"2\r\n"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo, lock_repo
 
+from prefect_dvc.system.process import HeldError
 from prefect_dvc.workspace.apply import apply_run, keep, main
 from prefect_dvc.workspace.directory import REFS, RUNS, prune, retire, worktree
 from prefect_dvc.workspace.git import WorkspaceError, git
@@ -42,8 +43,9 @@ def test_snapshot_takes_changed_new_and_removed_files(chain: Path) -> None:
     assert (git(chain, "status", "--porcelain"), git(chain, "rev-parse", "HEAD")) == before
 
 
+@pytest.mark.fault(4)
 def test_a_half_written_lock_file_is_not_taken(chain: Path) -> None:
-    """fault 4: DVC writes dvc.lock in place, and holds its own lock during that."""
+    """DVC writes dvc.lock in place, and holds its own lock during that."""
     file, whole = chain / "dvc.lock", "schema: '2.0'\nstages: {}\n"
     with ThreadPoolExecutor() as pool, Repo(str(chain)) as repo:
         with lock_repo(repo):
@@ -68,8 +70,9 @@ def test_files_beyond_git_are_linked(chain: Path) -> None:
     assert [file.name for file in (chain / "data/checkpoints").iterdir() if file.is_file()] == ["shard"]
 
 
+@pytest.mark.fault(2)
 def test_a_later_run_takes_the_place_of_an_older_checkpoint(chain: Path) -> None:
-    """fault 2, the second time."""
+    """The second time."""
     place = Path("models/checkpoints/state")
     for epochs in ("3", "12"):
         with worktree(chain, snapshot(chain), f"after {epochs}".replace(" ", "-")) as directory:
@@ -120,8 +123,9 @@ def test_bring_back(chain: Path) -> None:
     assert (chain / "params.yaml").read_bytes() == mine
 
 
+@pytest.mark.fault(5)
 def test_prune(chain: Path) -> None:
-    """fault 5: An old run's directory is removed, even of a killed one; those of running and recent ones stay."""
+    """An old run's directory is removed, even of a killed one; those of running and recent ones stay."""
     revision = snapshot(chain)
     program = (
         "import sys, time\nfrom pathlib import Path\nfrom prefect_dvc.workspace.directory import worktree\n"
@@ -155,8 +159,9 @@ def test_a_directory_without_git(chain: Path) -> None:
     assert len(git(chain, "worktree", "list").splitlines()) == 1
 
 
+@pytest.mark.fault(43)
 def test_paths_of_all_kinds(chain: Path) -> None:
-    """fault 43: Git quotes such paths, and reports only one of a renamed file."""
+    """Git quotes such paths, and reports only one of a renamed file."""
     names = ["Bücher/größe.txt", 'a "quoted" name.txt', ":(top)*.txt", "tab\there.txt"]
     old = chain / "renamed.txt"
     old.write_text("line\n" * 20, encoding="utf-8")
@@ -174,8 +179,9 @@ def test_paths_of_all_kinds(chain: Path) -> None:
     assert not old.exists()
 
 
+@pytest.mark.fault(43)
 def test_a_workspace_of_any_name(tmp_path: Path) -> None:
-    """fault 43: DVC itself cannot write the path of such a cache or remote into its configuration."""
+    """DVC itself cannot write the path of such a cache or remote into its configuration."""
     root = make_repository(tmp_path / "Größe 港", PAIR)
     local = f"['remote \"far\"']\n    url = {tmp_path / 'Übersee'}\n[core]\n    remote = far\n"
     (root / ".dvc/config.local").write_text(local, encoding="utf-8")
@@ -188,8 +194,9 @@ def test_a_workspace_of_any_name(tmp_path: Path) -> None:
     assert "Pulled: a, b" in pipeline(root).stdout
 
 
+@pytest.mark.fault(43)
 def test_hooks_do_not_run(chain: Path, tmp_path: Path) -> None:
-    """fault 43: A failing hook failed each run; `dvc install` makes three that work in the run's directory."""
+    """A failing hook failed each run; `dvc install` makes three that work in the run's directory."""
     subprocess.run([sys.executable, "-m", "dvc", "install"], cwd=chain, check=True, capture_output=True)
     for name in ("post-checkout", "pre-push", "reference-transaction"):
         hook = chain / ".git/hooks" / name
@@ -204,8 +211,9 @@ def test_hooks_do_not_run(chain: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "hooked").exists()
 
 
+@pytest.mark.fault(43)
 def test_inherited_variables_of_git(chain: Path, tmp_path: Path) -> None:
-    """fault 43: A run that a hook starts, or a tool around git, worked with that one's index and repository."""
+    """A run that a hook starts, or a tool around git, worked with that one's index and repository."""
     other = {"GIT_DIR": str(tmp_path), "GIT_WORK_TREE": str(tmp_path), "GIT_INDEX_FILE": str(tmp_path / "index")}
     done = pipeline(chain, "--apply", **other)
     assert done.returncode == 0, done.stderr
@@ -213,8 +221,9 @@ def test_inherited_variables_of_git(chain: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "index").exists()
 
 
+@pytest.mark.fault(52)
 def test_a_submodule(chain: Path, tmp_path: Path) -> None:
-    """fault 52: DVC takes the wrong directory for the top of a submodule's worktree; the run says so at once."""
+    """DVC takes the wrong directory for the top of a submodule's worktree; the run says so at once."""
     whole = tmp_path / "whole"
     git(tmp_path, "init", "--quiet", "whole")
     git(whole, "-c", "protocol.file.allow=always", "submodule", "add", "--quiet", str(chain), "part")
@@ -227,8 +236,9 @@ def test_a_submodule(chain: Path, tmp_path: Path) -> None:
     assert git(part, "worktree", "list").count("\n") == 0
 
 
+@pytest.mark.fault(42)
 def test_a_read_only_checkout(pair: Path, tmp_path: Path) -> None:
-    """fault 42: a run ended with a traceback of DVC's lock."""
+    """A run ended with a traceback of DVC's lock."""
     mount = f"mount --bind '{pair}' '{pair}' && mount -o remount,ro,bind '{pair}'"
     if subprocess.run(["unshare", "-m", "sh", "-c", mount], capture_output=True, check=False).returncode:
         pytest.skip("this user may not mount")
@@ -247,19 +257,21 @@ def test_a_read_only_checkout(pair: Path, tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.fault(52)
 def test_closed_streams(chain: Path) -> None:
-    """fault 52: a run that starts without any of the three standard streams, as some services are."""
+    """A run that starts without any of the three standard streams, as some services are."""
     command = f"exec {sys.executable} -m prefect_dvc.pipeline --apply <&- >&- 2>&-"
     subprocess.run(["sh", "-c", command], cwd=chain, check=True, timeout=LIMIT)
     assert (chain / "d.txt").read_text(encoding="utf-8").splitlines()[-1] == "d 1"
 
 
+@pytest.mark.fault(4)
 def test_one_name_for_one_run(chain: Path) -> None:
-    """fault 4: A second process under the same name is refused."""
+    """A second process under the same name is refused."""
     (chain / RUNS).mkdir(parents=True)
     with (chain / RUNS / "one.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(BlockingIOError), worktree(chain, snapshot(chain), "one"):
+        with pytest.raises(HeldError), worktree(chain, snapshot(chain), "one"):
             pass
 
 

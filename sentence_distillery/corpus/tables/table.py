@@ -71,6 +71,8 @@ def open_table(path: Path, reading: Reading) -> Iterator[Table]:
     """
     if path.is_dir():
         raise InputError(f"{path} is a directory; give a file.")
+
+    # Each kind gives batches of one schema, so that a writer after it knows no format.
     ((_, format),) = files_to_read([path], reading)
     check_options(reading, {format})
     if format in WHOLE:
@@ -80,6 +82,8 @@ def open_table(path: Path, reading: Reading) -> Iterator[Table]:
             check_columns(path, {reading.column}, schema.names)
             check_twice(path, {reading.column}, schema.names)
             _check_is_text(path, schema.field(reading.column))
+
+            # Arrow allows two columns of one name and columns without one; a file that is written from them would not.
             named = pa.schema(
                 [field.with_name(name) for field, name in zip(schema, column_names(schema.names), strict=True)]
             )

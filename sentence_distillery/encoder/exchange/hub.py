@@ -31,7 +31,7 @@ def download(name: str, revision: str | None, token: str | bool | None) -> Path:
     Args:
         name: The id of the model.
         revision: A commit, branch or tag; None is the main branch.
-        token: A token of the hub, None for the one that is kept.
+        token: A token of the hub, None for the one that is saved.
 
     Returns:
         Its directory in the cache.
@@ -46,6 +46,7 @@ def download(name: str, revision: str | None, token: str | bool | None) -> Path:
     """
     from huggingface_hub import HfApi, constants, snapshot_download
 
+    # The hub is asked first, so that a branch means its newest commit; without a network the cache answers.
     commit = revision or constants.DEFAULT_REVISION
     problem: Exception | None = None
     for offline in (False, True):
@@ -88,7 +89,7 @@ def upload(
         directory: The directory.
         name: The id of the model, which is created if there is none.
         private: Whether a new model is private; None leaves it to the hub.
-        token: A token of the hub, None for the one that is kept.
+        token: A token of the hub, None for the one that is saved.
         revision: The branch; None is the main one.
         commit_message: Of the commit; None makes one.
         create_pr: Whether it becomes a pull request.

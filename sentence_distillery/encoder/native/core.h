@@ -1,7 +1,8 @@
 /* The native core of the encoder: UTF-8 in, vectors out. docs/explanation/native-core.md has the way of a text.
 
    text.c        UTF-8 -> normalised text, a kind for each byte
-   vocabulary.c  words, pieces and terms in hash tables; normalised text -> token ids
+   vocabulary.c  words, pieces and terms in hash tables
+   words.c       normalised text -> words and terms -> token ids
    vectors.c     token ids -> sums -> a vector
    kernels.c     the inner loops for each instruction set
    module.c      what Python sees
@@ -37,6 +38,13 @@ enum {
     PLACES = 8,          /* of a stem in the lexical channel */
     UNKNOWN = 0,         /* the id of the unknown token */
     LONGEST_WORD = 400,  /* characters, of any vocabulary */
+    RECENT_IDS = 4,      /* of a word that is remembered, at most */
+    RECENT_BYTES = 16,   /* of it */
+    LONG_BYTES = 48, /* the same of a long word, or one of many pieces */
+    LONG_IDS = 19,
+    FIRST_CODE = 0x80, /* of the characters that have a table of what they become */
+    LAST_CODE = 0xA000,
+    BYTE_SET = 256 / 64, /* words of 64 bits */
 };
 
 typedef struct {
@@ -47,7 +55,7 @@ typedef struct {
                        float *sums);
     float (*length)(const float *vector, size_t width);
     void (*scale)(const float *vector, size_t width, float factor, float *scaled);
-    void (*widen)(const int16_t *sums, size_t width, float *floats);
+    float (*widen)(const int16_t *sums, size_t width, float *floats);
 } Kernels;
 
 const Kernels *best_kernels(void);
@@ -72,13 +80,28 @@ typedef struct {
 
 enum { NORMALIZER_FULL, NORMALIZER_BERT };
 
+/* What a character becomes, if that is at most six bytes whose kinds are a pattern. */
+typedef struct {
+    uint8_t bytes[6], length, pattern;
+} Become;
+
+/* What decides how a text is normalised. */
+typedef struct {
+    int kind;
+    Emoji emoji;
+    Become *become; /* for the codes from FIRST_CODE up to LAST_CODE */
+} Normalizer;
+
 int text_new(Text *text);
 void text_free(Text *text);
 int emoji_add(Emoji *emoji, uint32_t code);
 
+/* Make the table, once all emoji are added. */
+int normalizer_finish(Normalizer *normalizer);
+
 /* Append normalised text until the end of the text, or until there is enough of it that may be cut. Returns 0, or -1
    without memory. */
-int read_text(Reader *reader, int normalizer, const Emoji *emoji, const Kernels *kernels, Text *text);
+int read_text(Reader *reader, const Normalizer *normalizer, const Kernels *kernels, Text *text);
 void drop_read(Text *text);
 uint32_t decode_utf8(const uint8_t *at, const uint8_t *end, size_t *length);
 const char *unicode_version(void);
@@ -102,23 +125,12 @@ typedef struct {
 
 typedef struct {
     Map words, pieces, terms, beginnings; /* beginnings: terms up to their first sign */
-    Emoji emoji;
-    uint8_t sign[256];                   /* 1 for a byte that is the first sign of a term */
+    Normalizer normalizer;
+    /* for each sign of ASCII that is the first of a term: the bytes that may stand on either side of it */
+    uint64_t before[128][BYTE_SET], after[128][BYTE_SET];
     size_t longest_word;                 /* characters, at most LONGEST_WORD; a longer one is unknown */
-    int normalizer;
     int32_t size; /* above every id */
 } Vocabulary;
-
-/* Token ids on their way: when the buffer is full, `flush` gets them. Their rows are asked for at once, so that they have
-   come from memory when they are summed: `row` bytes apart, of which `asked` are needed. */
-typedef struct Ids {
-    int32_t at[EXACT_TOKENS];
-    size_t count;
-    int (*flush)(struct Ids *ids, void *into);
-    void *into;
-    const char *rows;
-    size_t row, asked;
-} Ids;
 
 /* Counts of tokens; `bytes` is the length of all together. */
 int vocabulary_new(Vocabulary *vocabulary, size_t words, size_t pieces, size_t terms, size_t bytes);
@@ -127,8 +139,59 @@ int vocabulary_add(Vocabulary *vocabulary, const uint8_t *token, size_t length, 
 int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t length, int32_t id);
 void vocabulary_free(Vocabulary *vocabulary);
 
+/* Find a word of at most RECENT_BYTES as a whole; -1 if it is absent. */
+int32_t find_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length);
+
+/* Look a word up, whole or in pieces: writes at most LONGEST_WORD * 4 ids, and returns how many. */
+size_t look_up_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length, int32_t *ids);
+int32_t look_up_emoji(const Vocabulary *vocabulary, const uint8_t *emoji, size_t length);
+
+typedef struct {
+    size_t start, end;
+    int32_t id;
+} Match;
+
+/* Find the term whose first sign is at `sign` and that starts earliest, from `first` on, and of these the longest. */
+int find_term(const Vocabulary *vocabulary, const Text *text, size_t first, size_t sign, Match *match);
+
+/* ---- words.c */
+
+/* Token ids on their way: when the buffer is full, `flush` gets them. Their rows are asked for at once, so that they have
+   come from memory when they are summed: `row` bytes apart, of which `asked` are needed. */
+typedef struct Ids {
+    int32_t at[EXACT_TOKENS + RECENT_IDS];
+    size_t count;
+    int (*flush)(struct Ids *ids, void *into);
+    void *into;
+    const char *rows;
+    size_t row, asked;
+} Ids;
+
+/* A word as a key, its bytes and then zeros, and its ids, the free ones -1. */
+typedef struct {
+    uint64_t key[2];
+    int32_t ids[RECENT_IDS];
+} RecentWord;
+
+/* A word that is longer, or has more pieces. */
+typedef struct {
+    uint64_t key[LONG_BYTES / 8];
+    int32_t ids[LONG_IDS];
+    uint32_t count;
+} LongWord;
+
+/* The words that were looked up last, each in the slot of its hash: most words of most texts are among some thousands. */
+typedef struct {
+    RecentWord *slots;
+    LongWord *longer;
+    unsigned shift; /* the high bits of a hash that are left */
+} Recent;
+
+int recent_new(Recent *recent, unsigned bits);
+void recent_free(Recent *recent);
+
 /* Look up the tokens of some normalised text. Returns 0, or -1 if `flush` did. */
-int look_up_text(const Vocabulary *vocabulary, const Text *text, Ids *ids);
+int look_up_text(const Vocabulary *vocabulary, Recent *recent, const Text *text, Ids *ids);
 
 /* ---- vectors.c */
 

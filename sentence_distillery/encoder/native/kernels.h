@@ -52,20 +52,22 @@ TARGET static void KERNEL(sum_bytes)(const int8_t *table, size_t stride, size_t 
 {
     size_t start = 0;
 #ifdef HAS_VECTORS
-    for (; start + LANES * 4 <= width; start += LANES * 4) { /* a few registers, filled by all rows in turn */
-        Shorts one = {0}, two = {0}, three = {0}, four = {0};
+    for (; start + 8 * LANES <= width; start += 8 * LANES) { /* eight registers, to which all rows are added in turn */
+        KERNEL(Shorts) sum[8];
+        for (int k = 0; k < 8; k++)
+            sum[k] = (KERNEL(Shorts)){0};
         for (size_t i = 0; i < count; i++) {
-            Bytes parts[4];
-            memcpy(parts, table + (size_t)ids[i] * stride + start, sizeof parts);
-            one += __builtin_convertvector(parts[0], Shorts);
-            two += __builtin_convertvector(parts[1], Shorts);
-            three += __builtin_convertvector(parts[2], Shorts);
-            four += __builtin_convertvector(parts[3], Shorts);
+            const int8_t *row = table + (size_t)ids[i] * stride + start;
+            for (int k = 0; k < 8; k++)
+                sum[k] += SHORTS_AT(row + LANES * k);
         }
-        memcpy(sums + start, &one, sizeof one);
-        memcpy(sums + start + LANES, &two, sizeof two);
-        memcpy(sums + start + LANES * 2, &three, sizeof three);
-        memcpy(sums + start + LANES * 3, &four, sizeof four);
+        memcpy(sums + start, sum, sizeof sum);
+    }
+    for (; start + LANES <= width; start += LANES) {
+        KERNEL(Shorts) sum = {0};
+        for (size_t i = 0; i < count; i++)
+            sum += SHORTS_AT(table + (size_t)ids[i] * stride + start);
+        memcpy(sums + start, &sum, sizeof sum);
     }
 #endif
     if (start == width)
@@ -107,20 +109,68 @@ TARGET static void KERNEL(add_halves)(const uint16_t *table, size_t stride, size
     }
 }
 
-/* The length of a vector. */
-TARGET static float KERNEL(length)(const float *vector, size_t width)
+/* The root of the sum of 32 lanes, and of the squares of what is left of a vector. */
+TARGET static float KERNEL(root)(float *lanes, const float *rest, size_t left)
 {
-    float lanes[32] = {0};
-    size_t start = 0;
-    for (; start + 32 <= width; start += 32)
-        for (size_t lane = 0; lane < 32; lane++)
-            lanes[lane] += vector[start + lane] * vector[start + lane];
-    for (size_t lane = 0; start + lane < width; lane++)
-        lanes[lane] += vector[start + lane] * vector[start + lane];
+    for (size_t lane = 0; lane < left; lane++)
+        lanes[lane] += rest[lane] * rest[lane];
     for (size_t half = 16; half > 0; half /= 2)
         for (size_t lane = 0; lane < half; lane++)
             lanes[lane] += lanes[lane + half];
     return sqrtf(lanes[0]);
+}
+
+/* The length of a vector. */
+TARGET static float KERNEL(length)(const float *vector, size_t width)
+{
+    float lanes[32];
+    size_t start = 0;
+#ifdef HAS_VECTORS
+    KERNEL(Floats) sum[64 / LANES];
+    for (int k = 0; k < 64 / LANES; k++)
+        sum[k] = (KERNEL(Floats)){0};
+    for (; start + 32 <= width; start += 32)
+        for (int k = 0; k < 64 / LANES; k++) {
+            KERNEL(Floats) part = *(const KERNEL(FloatsAt) *)(vector + start + LANES / 2 * k);
+            sum[k] += part * part;
+        }
+    memcpy(lanes, sum, sizeof lanes);
+#else
+    memset(lanes, 0, sizeof lanes);
+    for (; start + 32 <= width; start += 32)
+        for (size_t lane = 0; lane < 32; lane++)
+            lanes[lane] += vector[start + lane] * vector[start + lane];
+#endif
+    return KERNEL(root)(lanes, vector + start, width - start);
+}
+
+/* Make floats of int16, and return their length. */
+TARGET static float KERNEL(widen)(const int16_t *sums, size_t width, float *floats)
+{
+    float lanes[32];
+    size_t start = 0;
+#ifdef HAS_VECTORS
+    KERNEL(Floats) sum[64 / LANES];
+    for (int k = 0; k < 64 / LANES; k++)
+        sum[k] = (KERNEL(Floats)){0};
+    for (; start + 32 <= width; start += 32)
+        for (int k = 0; k < 64 / LANES; k++) {
+            KERNEL(Floats) part = FLOATS_AT(sums + start + LANES / 2 * k);
+            *(KERNEL(FloatsAt) *)(floats + start + LANES / 2 * k) = part;
+            sum[k] += part * part;
+        }
+    memcpy(lanes, sum, sizeof lanes);
+#else
+    memset(lanes, 0, sizeof lanes);
+    for (; start + 32 <= width; start += 32)
+        for (size_t lane = 0; lane < 32; lane++) {
+            float number = floats[start + lane] = (float)sums[start + lane];
+            lanes[lane] += number * number;
+        }
+#endif
+    for (size_t k = start; k < width; k++)
+        floats[k] = (float)sums[k];
+    return KERNEL(root)(lanes, floats + start, width - start);
 }
 
 /* Multiply a vector by a factor. */
@@ -128,13 +178,6 @@ TARGET static void KERNEL(scale)(const float *vector, size_t width, float factor
 {
     for (size_t k = 0; k < width; k++)
         scaled[k] = vector[k] * factor;
-}
-
-/* Make floats of int16. */
-TARGET static void KERNEL(widen)(const int16_t *sums, size_t width, float *floats)
-{
-    for (size_t k = 0; k < width; k++)
-        floats[k] = (float)sums[k];
 }
 
 static const Kernels KERNEL(kernels) = {

@@ -22,7 +22,7 @@
 
 #define CHANGED "The list of texts changed while it was read."
 
-enum { BATCH = 256, KEPT_ROOM = 1 << 20 };
+enum { BATCH = 1024, KEPT_ROOM = 1 << 20, RECENT_BITS = 16, SPARES = 16, FEW_RECENT_BITS = 8 };
 
 typedef struct {
     PyObject_HEAD
@@ -30,8 +30,10 @@ typedef struct {
 } VocabularyObject;
 
 /* What one call needs. */
-typedef struct {
+typedef struct Scratch {
+    struct Scratch *next; /* of those that are kept */
     Text text;
+    Recent recent;
     Ids ids[2];
     Sums sums;
 } Scratch;
@@ -44,7 +46,8 @@ typedef struct {
     Py_buffer rows;
     Table table;
     Channel *channel;
-    Scratch *spare; /* of the last call; the interpreter's lock guards it */
+    Scratch *spare; /* those of the last calls; the interpreter's lock guards them */
+    size_t spares;
 } EncoderObject;
 
 /* ---- Vocabulary */
@@ -107,7 +110,13 @@ static int fill_vocabulary(Vocabulary *vocabulary, PyObject *words, PyObject *te
         PyErr_NoMemory();
         return -1;
     }
-    return add_words(vocabulary, words) < 0 || add_terms(vocabulary, words, terms) < 0 ? -1 : 0;
+    if (add_words(vocabulary, words) < 0 || add_terms(vocabulary, words, terms) < 0)
+        return -1;
+    if (normalizer_finish(&vocabulary->normalizer) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
 }
 
 static PyObject *vocabulary_make(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
@@ -131,7 +140,7 @@ static PyObject *vocabulary_make(PyTypeObject *type, PyObject *arguments, PyObje
         return PyErr_NoMemory();
     }
     made->vocabulary->longest_word = (size_t)longest;
-    made->vocabulary->normalizer = normalizer;
+    made->vocabulary->normalizer.kind = normalizer;
     if (fill_vocabulary(made->vocabulary, words, terms) < 0) {
         Py_DECREF(made);
         return NULL;
@@ -266,6 +275,7 @@ static void scratch_free(Scratch *scratch)
     if (!scratch)
         return;
     text_free(&scratch->text);
+    recent_free(&scratch->recent);
     sums_free(&scratch->sums);
     free(scratch);
 }
@@ -273,7 +283,10 @@ static void scratch_free(Scratch *scratch)
 static void encoder_end(PyObject *object)
 {
     EncoderObject *made = (EncoderObject *)object;
-    scratch_free(made->spare);
+    for (Scratch *next, *scratch = made->spare; scratch; scratch = next) {
+        next = scratch->next;
+        scratch_free(scratch);
+    }
     if (made->channel) {
         free(made->channel->numbers);
         free(made->channel->idf);
@@ -286,15 +299,17 @@ static void encoder_end(PyObject *object)
     end_object(object);
 }
 
-/* Take the scratch of the last call, or make one. */
+/* Take the scratch of an earlier call, or make one. */
 static Scratch *scratch_take(EncoderObject *encoder)
 {
     Scratch *scratch = encoder->spare;
-    encoder->spare = NULL;
-    if (scratch)
+    if (scratch) {
+        encoder->spare = scratch->next;
+        encoder->spares--;
         return scratch;
+    }
     scratch = calloc(1, sizeof *scratch);
-    if (scratch && text_new(&scratch->text) == 0 &&
+    if (scratch && text_new(&scratch->text) == 0 && recent_new(&scratch->recent, RECENT_BITS) == 0 &&
         sums_new(&scratch->sums, &encoder->table, encoder->channel, encoder->kernels) == 0)
         return scratch;
     scratch_free(scratch);
@@ -305,10 +320,13 @@ static Scratch *scratch_take(EncoderObject *encoder)
 /* Keep a scratch for the next call, unless a long text made it large. */
 static void scratch_give(EncoderObject *encoder, Scratch *scratch)
 {
-    if (encoder->spare || scratch->text.room > KEPT_ROOM)
+    if (encoder->spares == SPARES || scratch->text.room > KEPT_ROOM) {
         scratch_free(scratch);
-    else
-        encoder->spare = scratch;
+        return;
+    }
+    scratch->next = encoder->spare;
+    encoder->spare = scratch;
+    encoder->spares++;
 }
 
 typedef struct {
@@ -317,14 +335,14 @@ typedef struct {
 } View;
 
 /* Look a text up, to the end. Returns 0, 1 for a strange one, or -1 without memory. */
-static int look_up(const Vocabulary *vocabulary, const Kernels *kernels, Text *text, Ids *ids, View view)
+static int look_up(const Vocabulary *vocabulary, const Kernels *kernels, Recent *recent, Text *text, Ids *ids, View view)
 {
     Reader reader = {view.bytes, view.bytes + view.length, 0, 0};
     text->used = text->cut = 0;
     ids->count = 0;
     do {
-        if (read_text(&reader, vocabulary->normalizer, &vocabulary->emoji, kernels, text) < 0 ||
-            look_up_text(vocabulary, text, ids) < 0)
+        if (read_text(&reader, &vocabulary->normalizer, kernels, text) < 0 ||
+            look_up_text(vocabulary, recent, text, ids) < 0)
             return -1;
         drop_read(text);
     } while (reader.at < reader.end);
@@ -444,7 +462,7 @@ static int encode_batch(const EncoderObject *encoder, Scratch *scratch, Batch *b
         ids->flush = way_flush;
         ids->into = &way;
         way.begun = 0;
-        int strange = look_up(encoder->vocabulary, encoder->kernels, &scratch->text, ids, batch->views[i]);
+        int strange = look_up(encoder->vocabulary, encoder->kernels, &scratch->recent, &scratch->text, ids, batch->views[i]);
         batch->counts[i] = strange ? -1 : 0;
         if (way.begun)
             way_finish(&way, ids, i);
@@ -550,6 +568,8 @@ typedef struct {
 static int collect(Ids *ids, void *into)
 {
     Collected *collected = into;
+    if (!ids->count) /* there may be no array yet */
+        return 0;
     if (collected->count + ids->count > collected->room) {
         size_t room = (collected->room + ids->count) * 2;
         int32_t *at = realloc(collected->at, room * sizeof *at);
@@ -564,13 +584,13 @@ static int collect(Ids *ids, void *into)
     return 0;
 }
 
-static int collect_batch(const Vocabulary *vocabulary, Text *text, Batch *batch, Collected *collected)
+static int collect_batch(const Vocabulary *vocabulary, Recent *recent, Text *text, Batch *batch, Collected *collected)
 {
     Ids ids = {.flush = collect, .into = collected};
     const Kernels *kernels = best_kernels();
     for (size_t i = 0; i < batch->count; i++) {
         size_t before = collected->count;
-        int strange = look_up(vocabulary, kernels, text, &ids, batch->views[i]);
+        int strange = look_up(vocabulary, kernels, recent, text, &ids, batch->views[i]);
         if (strange < 0 || collect(&ids, collected) < 0)
             return -1;
         if (strange)
@@ -580,7 +600,8 @@ static int collect_batch(const Vocabulary *vocabulary, Text *text, Batch *batch,
     return 0;
 }
 
-static int collect_list(const Vocabulary *vocabulary, PyObject *texts, Text *text, Collected *collected, int32_t *counts)
+static int collect_list(const Vocabulary *vocabulary, PyObject *texts, Recent *recent, Text *text, Collected *collected,
+                        int32_t *counts)
 {
     Batch batch;
     Py_ssize_t rows = PyList_Size(texts);
@@ -594,7 +615,7 @@ static int collect_list(const Vocabulary *vocabulary, PyObject *texts, Text *tex
         if (batch_hold(&batch, texts, first, count) < 0)
             return -1;
         Py_BEGIN_ALLOW_THREADS;
-        failed = collect_batch(vocabulary, text, &batch, collected);
+        failed = collect_batch(vocabulary, recent, text, &batch, collected);
         Py_END_ALLOW_THREADS;
         memcpy(counts + first, batch.counts, batch.count * sizeof *counts);
         batch_release(&batch);
@@ -613,17 +634,20 @@ static PyObject *vocabulary_token_ids(PyObject *self, PyObject *texts)
         return NULL;
     }
     Text text;
+    Recent recent;
     Collected collected = {0};
     Py_ssize_t rows = PyList_Size(texts);
+    int held = recent_new(&recent, rows < BATCH ? FEW_RECENT_BITS : RECENT_BITS);
     int32_t *counts = calloc((size_t)rows + 1, sizeof *counts);
     PyObject *result = NULL;
-    if (text_new(&text) < 0 || !counts)
+    if (text_new(&text) < 0 || held < 0 || !counts)
         PyErr_NoMemory();
-    else if (collect_list(((VocabularyObject *)self)->vocabulary, texts, &text, &collected, counts) == 0)
+    else if (collect_list(((VocabularyObject *)self)->vocabulary, texts, &recent, &text, &collected, counts) == 0)
         result = Py_BuildValue("y#y#", collected.at ? (const char *)collected.at : "",
                                (Py_ssize_t)(collected.count * sizeof *collected.at), (const char *)counts,
                                (Py_ssize_t)((size_t)rows * sizeof *counts));
     text_free(&text);
+    recent_free(&recent);
     free(collected.at);
     free(counts);
     return result;
@@ -634,7 +658,7 @@ static int normalize_into(const Vocabulary *vocabulary, View view, Text *text, P
 {
     Reader reader = {view.bytes, view.bytes + view.length, 0, 0};
     do {
-        if (read_text(&reader, vocabulary->normalizer, &vocabulary->emoji, best_kernels(), text) < 0) {
+        if (read_text(&reader, &vocabulary->normalizer, best_kernels(), text) < 0) {
             PyErr_NoMemory();
             return -1;
         }

@@ -14,7 +14,7 @@
 
 enum { LETTER, SYMBOL, SIGN, JOINER, DROPPED, SPACE, IDEOGRAPH, HANGUL, STRANGE_LETTER, STRANGE_SYMBOL, EXPANDED = 16 };
 
-enum { LOW_START = 0x2000, HIGH_START = 0x1F000, RANGE = 0x1000, LAST_CODE = 0x10FFFF, ABSENT = 0x110000 };
+enum { LOW_START = 0x2000, HIGH_START = 0x1F000, RANGE = 0x1000, LARGEST = 0x10FFFF, ABSENT = 0x110000 };
 
 static const uint8_t KIND_OF[] = {KIND_LETTER, NO_LETTER, KIND_SIGN, KIND_JOINER, 0, KIND_SPACE, 0, 0, KIND_LETTER, NO_LETTER};
 
@@ -56,7 +56,7 @@ uint32_t decode_utf8(const uint8_t *at, const uint8_t *end, size_t *length)
     for (size_t i = 1; i < size; i++)
         code = code << 6 | (at[i] & 0x3Fu);
     *length = size;
-    return code <= LAST_CODE ? code : ABSENT;
+    return code <= LARGEST ? code : ABSENT;
 }
 
 static size_t encode_utf8(uint32_t code, uint8_t *at)
@@ -74,10 +74,42 @@ static size_t encode_utf8(uint32_t code, uint8_t *at)
 
 static unsigned entry_of(uint32_t code, int normalizer)
 {
-    if (code > LAST_CODE)
+    if (code > LARGEST)
         return DROPPED;
     const uint16_t *blocks = normalizer == NORMALIZER_FULL ? FULL_BLOCKS : BERT_BLOCKS;
     return ENTRIES[((size_t)blocks[code >> BLOCK_BITS] << BLOCK_BITS) + (code & ((1u << BLOCK_BITS) - 1))];
+}
+
+int text_new(Text *text)
+{
+    *text = (Text){.room = TEXT_ROOM * 2};
+    text->bytes = malloc(text->room + TEXT_MARGIN);
+    text->kinds = malloc(text->room + TEXT_MARGIN);
+    return text->bytes && text->kinds ? 0 : -1;
+}
+
+void text_free(Text *text)
+{
+    free(text->bytes);
+    free(text->kinds);
+}
+
+/* Make room for a block and for the longest expansion. */
+static int has_room(Text *text)
+{
+    if (text->used + TEXT_MARGIN <= text->room)
+        return 1;
+    size_t room = text->room * 2;
+    uint8_t *bytes = realloc(text->bytes, room + TEXT_MARGIN);
+    if (!bytes)
+        return 0;
+    text->bytes = bytes;
+    uint8_t *kinds = realloc(text->kinds, room + TEXT_MARGIN);
+    if (!kinds)
+        return 0;
+    text->kinds = kinds;
+    text->room = room;
+    return 1;
 }
 
 /* Append a character of normalised text of at most four bytes; there is room, also for four kinds. */
@@ -128,12 +160,13 @@ static void append_expansion(Reader *reader, const Emoji *emoji, Text *text, uns
 }
 
 /* Append what a character becomes. */
-static void append_character(Reader *reader, int normalizer, const Emoji *emoji, Text *text)
+static void append_character(Reader *reader, const Normalizer *normalizer, Text *text)
 {
     size_t length;
     const uint8_t *at = reader->at;
     uint32_t code = decode_utf8(at, reader->end, &length);
-    unsigned entry = entry_of(code, normalizer);
+    unsigned entry = entry_of(code, normalizer->kind);
+    const Emoji *emoji = &normalizer->emoji;
     reader->at += length;
     if (entry == DROPPED)
         return; /* what is dropped does not part two marks */
@@ -156,36 +189,70 @@ static void append_character(Reader *reader, int normalizer, const Emoji *emoji,
     append_kind(reader, emoji, text, at, length, code, entry);
 }
 
-int text_new(Text *text)
+/* The kinds of the bytes that a character becomes: all the same, or a character between blanks. */
+enum { PATTERNS = 8 };
+
+static const uint8_t PATTERN[PATTERNS][8] = {
+#define ALL(kind) {kind, kind, kind, kind, kind, kind, kind, kind}
+    ALL(KIND_LETTER), ALL(NO_LETTER), ALL(KIND_SIGN),
+    {KIND_SPACE, KIND_LETTER, KIND_LETTER, KIND_LETTER, KIND_SPACE, KIND_SPACE, KIND_SPACE, KIND_SPACE},
+    ALL(KIND_JOINER), ALL(KIND_SPACE), ALL(KIND_EMOJI), ALL(KIND_EMOJI_W),
+#undef ALL
+};
+
+enum { OTHERWISE = 255 }; /* the length of what is no pattern */
+
+int normalizer_finish(Normalizer *normalizer)
 {
-    *text = (Text){.room = TEXT_ROOM * 2};
-    text->bytes = malloc(text->room + TEXT_MARGIN);
-    text->kinds = malloc(text->room + TEXT_MARGIN);
-    return text->bytes && text->kinds ? 0 : -1;
+    Text text;
+    normalizer->become = calloc(LAST_CODE - FIRST_CODE, sizeof *normalizer->become);
+    if (text_new(&text) < 0 || !normalizer->become)
+        return -1;
+    memset(text.kinds, 0, TEXT_MARGIN);
+    for (uint32_t code = FIRST_CODE; code < LAST_CODE; code++) {
+        Become *become = &normalizer->become[code - FIRST_CODE];
+        uint8_t bytes[4];
+        Reader reader = {bytes, bytes + encode_utf8(code, bytes), 0, 0};
+        text.used = 0;
+        append_character(&reader, normalizer, &text);
+        memcpy(become->bytes, text.bytes, sizeof become->bytes);
+        become->length = OTHERWISE;
+        for (uint8_t k = 0; k < PATTERNS && text.used <= sizeof become->bytes && !reader.after_strange; k++)
+            if (become->length == OTHERWISE && !memcmp(text.kinds, PATTERN[k], text.used)) {
+                become->length = (uint8_t)text.used;
+                become->pattern = k;
+            }
+    }
+    text_free(&text);
+    return 0;
 }
 
-void text_free(Text *text)
+/* Append a run of characters that become patterns, up to any other one, the end, or until there is enough. */
+static int append_run(Reader *reader, const Normalizer *normalizer, Text *text, size_t enough)
 {
-    free(text->bytes);
-    free(text->kinds);
-}
-
-/* Make room for a block and for the longest expansion. */
-static int has_room(Text *text)
-{
-    if (text->used + TEXT_MARGIN <= text->room)
-        return 1;
-    size_t room = text->room * 2;
-    uint8_t *bytes = realloc(text->bytes, room + TEXT_MARGIN);
-    if (!bytes)
-        return 0;
-    text->bytes = bytes;
-    uint8_t *kinds = realloc(text->kinds, room + TEXT_MARGIN);
-    if (!kinds)
-        return 0;
-    text->kinds = kinds;
-    text->room = room;
-    return 1;
+    const uint8_t *at = reader->at;
+    while (text->used < enough && reader->end - at >= 3) {
+        uint32_t code = (at[0] & 0x1Fu) << 6 | (at[1] & 0x3F);
+        size_t length = 2;
+        if (at[0] >= 0xE0) {
+            code = (at[0] & 0x0Fu) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3F);
+            length = 3;
+        }
+        if (at[0] < 0xC0 || at[0] >= 0xF0 || code - FIRST_CODE >= LAST_CODE - FIRST_CODE)
+            break;
+        const Become *become = &normalizer->become[code - FIRST_CODE];
+        if (become->length == OTHERWISE)
+            break;
+        if (!has_room(text))
+            return -1;
+        memcpy(text->bytes + text->used, become, 8);
+        memcpy(text->kinds + text->used, PATTERN[become->pattern], 8);
+        text->used += become->length;
+        reader->after_strange &= become->length == 0; /* what is dropped does not part two marks */
+        at += length;
+    }
+    reader->at = at;
+    return 0;
 }
 
 /* Append a run of printable ASCII, block by block, up to the first other byte, the end, or until there is enough. */
@@ -224,7 +291,7 @@ static size_t after_last_blank(const Text *text)
 
 /* A blank ends all words and terms, so text may be cut after it. If a long run has none, it is read on to twice its
    length before the next search. */
-int read_text(Reader *reader, int normalizer, const Emoji *emoji, const Kernels *kernels, Text *text)
+int read_text(Reader *reader, const Normalizer *normalizer, const Kernels *kernels, Text *text)
 {
     size_t enough = text->used * 2 > TEXT_ROOM ? text->used * 2 : TEXT_ROOM;
     while (reader->at < reader->end) {
@@ -237,8 +304,10 @@ int read_text(Reader *reader, int normalizer, const Emoji *emoji, const Kernels 
             return -1;
         if (*reader->at < 0x80 && append_ascii(reader, kernels, text, enough) < 0)
             return -1;
+        if (append_run(reader, normalizer, text, enough) < 0)
+            return -1;
         if (reader->at < reader->end && text->used < enough)
-            append_character(reader, normalizer, emoji, text);
+            append_character(reader, normalizer, text);
     }
     text->cut = text->used;
     return 0;

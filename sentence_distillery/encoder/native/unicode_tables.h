@@ -1,4 +1,4 @@
-/* Written by stages/release/unicode_tables.py, which asked tokenizers 0.23.3. */
+/* By measurements/release/unicode_tables.py, which asked tokenizers 0.23.3. */
 #define UNICODE_TABLES "tokenizers 0.23.3"
 #define BLOCK_BITS 7
 

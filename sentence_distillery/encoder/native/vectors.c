@@ -136,10 +136,10 @@ static int is_ordinary(float length)
     return length > SHORTEST && length < INFINITY;
 }
 
-/* Scale a vector to length 1, one of length 0 to zeros. Squares that float32 lacks are avoided. */
-static void write_unit(const Kernels *kernels, const float *vector, size_t width, float *out)
+/* Scale a vector of some length to length 1, one of length 0 to zeros. Squares that float32 lacks are avoided. */
+static void write_unit(const Kernels *kernels, const float *vector, size_t width, float length, float *out)
 {
-    float length = kernels->length(vector, width), largest = 0;
+    float largest = 0;
     if (is_ordinary(length)) {
         kernels->scale(vector, width, 1 / length, out);
         return;
@@ -177,11 +177,11 @@ static float *add_stems(Sums *sums)
 }
 
 /* Write sums and channel at unit length: the channel has `weight` times the length of the sums before. */
-static void write_with_channel(const Sums *sums, float *part, int form, float *out)
+static void write_with_channel(const Sums *sums, float length, float *part, int form, float *out)
 {
     const Kernels *kernels = sums->kernels;
     size_t width = sums->width, own = sums->summed, dimension = sums->channel->dimension;
-    float weight = sums->channel->weight, length = kernels->length(sums->vector, own);
+    float weight = sums->channel->weight;
     float part_length = kernels->length(part, dimension), whole = length * sqrtf(1 + weight * weight);
     if (form == AS_UNIT && width == own + dimension && is_ordinary(whole) && is_ordinary(length) &&
         is_ordinary(part_length)) {
@@ -189,10 +189,10 @@ static void write_with_channel(const Sums *sums, float *part, int form, float *o
         kernels->scale(part, dimension, weight * length / (whole * part_length), out + own);
         return;
     }
-    write_unit(kernels, part, dimension, part);
+    write_unit(kernels, part, dimension, part_length, part);
     kernels->scale(part, dimension, weight * length, part);
     if (form == AS_UNIT)
-        write_unit(kernels, sums->vector, width, out);
+        write_unit(kernels, sums->vector, width, kernels->length(sums->vector, width), out);
     else
         memcpy(out, sums->vector, width * sizeof *out);
 }
@@ -200,19 +200,25 @@ static void write_with_channel(const Sums *sums, float *part, int form, float *o
 /* Write the vector of a text: of unit length, as the mean of its known tokens, or as their sum. */
 void sums_finish(Sums *sums, Ids *ids, int form, float *out)
 {
+    const Kernels *kernels = sums->kernels;
+    float length = -1; /* of the sums, if it is known */
     take(sums, ids);
     if (sums->table->type == TYPE_INT8 && !sums->spilled)
-        sums->kernels->widen(sums->part, sums->summed, sums->vector);
+        length = kernels->widen(sums->part, sums->summed, sums->vector);
     else if (sums->spilled)
         for (size_t k = 0; k < sums->summed; k++)
             sums->vector[k] = (float)(sums->whole[k] + sums->part[k]);
-    if (form == AS_MEAN)
-        sums->kernels->scale(sums->vector, sums->summed, sums->table->unit / (float)(sums->known ? sums->known : 1),
-                             sums->vector);
+    if (form == AS_MEAN) {
+        float factor = sums->table->unit / (float)(sums->known ? sums->known : 1);
+        kernels->scale(sums->vector, sums->summed, factor, sums->vector);
+        length = -1;
+    }
+    if (length < 0 && (form == AS_UNIT || with_channel(sums)))
+        length = kernels->length(sums->vector, sums->summed);
     if (with_channel(sums))
-        write_with_channel(sums, add_stems(sums), form, out);
+        write_with_channel(sums, length, add_stems(sums), form, out);
     else if (form == AS_UNIT)
-        write_unit(sums->kernels, sums->vector, sums->width, out);
+        write_unit(kernels, sums->vector, sums->width, length, out);
     else
         memcpy(out, sums->vector, sums->width * sizeof *out);
 }

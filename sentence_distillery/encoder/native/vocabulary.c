@@ -32,18 +32,6 @@ static uint64_t load(const uint8_t *at, size_t length)
 #endif
 }
 
-static unsigned lowest_bit(uint64_t bits)
-{
-#ifdef __GNUC__
-    return (unsigned)__builtin_ctzll(bits);
-#else
-    unsigned place = 0;
-    while (!(bits >> place & 1))
-        place++;
-    return place;
-#endif
-}
-
 static unsigned highest_bit(uint64_t bits)
 {
 #ifdef __GNUC__
@@ -205,6 +193,7 @@ void vocabulary_free(Vocabulary *vocabulary)
     map_free(&vocabulary->pieces);
     map_free(&vocabulary->terms);
     map_free(&vocabulary->beginnings);
+    free(vocabulary->normalizer.become);
 }
 
 /* Add a token that words are cut into, a whole word or a continuation. */
@@ -220,6 +209,15 @@ static int is_sign(uint8_t byte)
     return byte > ' ' && byte < 127 && !((byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z'));
 }
 
+/* Allow a byte beside the first sign of a term; NULL: the term has none there, so any may follow. */
+static void allow(uint64_t *allowed, const uint8_t *byte)
+{
+    if (byte)
+        allowed[*byte / 64] |= UINT64_C(1) << *byte % 64;
+    else
+        memset(allowed, 255, BYTE_SET * sizeof *allowed);
+}
+
 /* Add a term: a single character of the emoji, or one with a sign of ASCII. Returns -1 for any other. */
 int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t length, int32_t id)
 {
@@ -227,26 +225,15 @@ int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t leng
     if (length == 0)
         return -1;
     uint32_t code = decode_utf8(term, term + length, &first);
-    if (first == length && emoji_add(&vocabulary->emoji, code) == 0)
+    if (first == length && emoji_add(&vocabulary->normalizer.emoji, code) == 0)
         return map_add(&vocabulary->terms, term, length, id);
     while (sign < length && !is_sign(term[sign]))
         sign++;
     if (sign == length)
         return -1;
-    vocabulary->sign[term[sign]] = 1;
+    allow(vocabulary->before[term[sign]], sign ? term + sign - 1 : NULL);
+    allow(vocabulary->after[term[sign]], sign + 1 < length ? term + sign + 1 : NULL);
     return map_add(&vocabulary->beginnings, term, sign + 1, 0) || map_add(&vocabulary->terms, term, length, id) ? -1 : 0;
-}
-
-static int push(Ids *ids, int32_t id)
-{
-    if (ids->count == EXACT_TOKENS && ids->flush(ids, ids->into) < 0)
-        return -1;
-    ids->at[ids->count++] = id;
-#ifdef __GNUC__
-    for (size_t byte = 0; byte < ids->asked; byte += 64)
-        __builtin_prefetch(ids->rows + (size_t)id * ids->row + byte);
-#endif
-    return 0;
 }
 
 static int within_character(uint8_t byte)
@@ -302,23 +289,18 @@ static size_t longest_match(const Map *map, const uint8_t *at, size_t left, int3
     return best;
 }
 
-/* Cut a word into pieces, or find it unknown as a whole. */
-static int cut_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length, Ids *ids)
+/* Cut a word into pieces; 0 if it is unknown. */
+static size_t cut(const Vocabulary *vocabulary, const uint8_t *word, size_t length, int32_t *ids)
 {
-    int32_t pieces[LONGEST_WORD * 4]; /* a character has up to four bytes */
     size_t count = 0;
-    for (size_t start = 0; start < length;) {
-        size_t found = start ? longest_match(&vocabulary->pieces, word + start, length - start, &pieces[count])
-                             : longest_match(&vocabulary->words, word, length - 1, &pieces[count]); /* not all of it */
+    for (size_t start = 0; start < length; count++) {
+        size_t found = start ? longest_match(&vocabulary->pieces, word + start, length - start, &ids[count])
+                             : longest_match(&vocabulary->words, word, length - 1, &ids[count]); /* not all of it */
         if (!found)
-            return push(ids, UNKNOWN);
+            return 0;
         start += found;
-        count++;
     }
-    for (size_t i = 0; i < count; i++)
-        if (push(ids, pieces[i]) < 0)
-            return -1;
-    return 0;
+    return count;
 }
 
 static size_t characters(const uint8_t *at, size_t length)
@@ -329,21 +311,31 @@ static size_t characters(const uint8_t *at, size_t length)
     return count;
 }
 
-static int look_up_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length, Ids *ids)
+int32_t find_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length)
 {
-    if (length > vocabulary->longest_word && characters(word, length) > vocabulary->longest_word)
-        return push(ids, UNKNOWN);
-    int32_t id = map_find(&vocabulary->words, key_of(word, length), word, length);
-    return id >= 0 ? push(ids, id) : cut_word(vocabulary, word, length, ids);
+    return map_find(&vocabulary->words, key_of(word, length), word, length);
 }
 
-typedef struct {
-    size_t start, end;
-    int32_t id;
-} Match;
+size_t look_up_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length, int32_t *ids)
+{
+    size_t count = 0;
+    if (length <= vocabulary->longest_word || characters(word, length) <= vocabulary->longest_word) {
+        if ((ids[0] = find_word(vocabulary, word, length)) >= 0)
+            return 1;
+        count = cut(vocabulary, word, length, ids);
+    }
+    if (count)
+        return count;
+    ids[0] = UNKNOWN;
+    return 1;
+}
 
-/* Find the term whose first sign is at `sign` and that starts earliest, from `first` on, and of these the longest. */
-static int find_term(const Vocabulary *vocabulary, const Text *text, size_t first, size_t sign, Match *match)
+int32_t look_up_emoji(const Vocabulary *vocabulary, const uint8_t *emoji, size_t length)
+{
+    return map_find(&vocabulary->terms, key_of(emoji, length), emoji, length);
+}
+
+int find_term(const Vocabulary *vocabulary, const Text *text, size_t first, size_t sign, Match *match)
 {
     const Map *terms = &vocabulary->terms, *beginnings = &vocabulary->beginnings;
     if (sign + 1 - first > beginnings->longest)
@@ -361,84 +353,6 @@ static int find_term(const Vocabulary *vocabulary, const Text *text, size_t firs
             match->end = start + length;
             return 1;
         }
-    }
-    return 0;
-}
-
-/* Tell whether a match stands between characters that are not \w; a cut comes after a blank. */
-static int stands_alone(const Text *text, const Match *match)
-{
-    int before = match->start == 0 || text->kinds[match->start - 1] & NO_LETTER;
-    return before && (match->end == text->cut || text->kinds[match->end] & NO_LETTER);
-}
-
-static size_t end_of_word(const Text *text, size_t place)
-{
-#ifdef LITTLE_ENDIAN_WORDS
-    for (;; place += KEY_BYTES) { /* what lies beyond the text is a separator */
-        uint64_t separators = load(text->kinds + place, KEY_BYTES) & UINT64_C(0x7f7f7f7f7f7f7f7f);
-        /* blanks and signs have a bit below the highest one in any case, so a byte of 0 alone is of a word */
-        uint64_t marked = (separators + UINT64_C(0x7f7f7f7f7f7f7f7f)) & UINT64_C(0x8080808080808080);
-        if (marked)
-            return place + (size_t)(lowest_bit(marked) / 8);
-    }
-#else
-    while (!(text->kinds[place] & SEPARATOR))
-        place++;
-    return place;
-#endif
-}
-
-static size_t size_of_character(const Text *text, size_t place)
-{
-    size_t length;
-    decode_utf8(text->bytes + place, text->bytes + text->cut, &length);
-    return length;
-}
-
-/* Look for the term whose first sign is at `sign`, in or after the word from `place` on. Returns 1 and the match if one
-   stands alone; `searched` is where the next one may start. */
-static int term_at(const Vocabulary *vocabulary, const Text *text, size_t place, size_t sign, size_t *searched,
-                   Match *match)
-{
-    size_t first = place > *searched ? place : *searched;
-    if (first > sign || !find_term(vocabulary, text, first, sign, match))
-        return 0;
-    *searched = match->end;
-    return stands_alone(text, match);
-}
-
-int look_up_text(const Vocabulary *vocabulary, const Text *text, Ids *ids)
-{
-    size_t place = 0, searched = 0;
-    memset(text->bytes + text->used, ' ', TEXT_MARGIN); /* what is read beyond the end means nothing, but is defined */
-    memset(text->kinds + text->used, KIND_SPACE, TEXT_MARGIN);
-    while (place < text->cut) {
-        uint8_t kind = text->kinds[place];
-        const uint8_t *at = text->bytes + place;
-        size_t end = kind & SEPARATOR ? place : end_of_word(text, place);
-        Match match;
-        if (kind == KIND_EMOJI || kind == KIND_EMOJI_W) {
-            size_t length = size_of_character(text, place);
-            if (push(ids, map_find(&vocabulary->terms, key_of(at, length), at, length)) < 0)
-                return -1;
-            place += length;
-            continue;
-        }
-        if (end < text->cut && vocabulary->sign[text->bytes[end]] &&
-            term_at(vocabulary, text, place, end, &searched, &match)) {
-            if ((match.start > place && look_up_word(vocabulary, at, match.start - place, ids) < 0) ||
-                push(ids, match.id) < 0)
-                return -1;
-            place = match.end;
-            continue;
-        }
-        if (end > place && look_up_word(vocabulary, at, end - place, ids) < 0)
-            return -1;
-        if (text->bytes[end] < 0x80)
-            place = end + 1; /* a blank, or a sign that has been looked at */
-        else
-            place = end > place ? end : place + size_of_character(text, place);
     }
     return 0;
 }

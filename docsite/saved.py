@@ -1,0 +1,120 @@
+"""The figures that are saved in git, by name; the pages of the documentation show them.
+
+reports/runs/<profile>.csv      full runs of a profile           reports/pareto.csv      sizes of one student
+reports/runs/domains/*.csv      students of a domain's text      reports/bench.json      speed
+reports/runs/suite/suite.csv    encoders that packages carry     reports/probes.json     what an encoder cannot tell
+reports/runs/levers/*.csv       settings of the student          reports/runs/earlier/   earlier runs on the papers
+reports/published.csv           figures of others, with their source
+"""
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sentence_distillery.evaluation.results import Result, read_results
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.reporting.publish import comment_of
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORTS = ROOT / "reports"
+
+Key = tuple[str, str, str, str]  # system, dataset, protocol, metric
+
+
+@dataclass(frozen=True)
+class FigureTable:
+    """A table of figures of one run.
+
+    Attributes:
+        about: Its first line: command, date and machine.
+        rows: Its figures, those of test splits and of texts without labels.
+    """
+
+    about: str
+    rows: Mapping[Key, Result]
+
+    def value(self, system: str, dataset: str, protocol: str, metric: str) -> float | None:
+        """Return a figure times 100, None if the run has none."""
+        row = self.rows.get((system, dataset, protocol, metric))
+        return None if row is None or row.number is None else 100 * row.number
+
+    def spread(self, system: str, dataset: str, protocol: str, metric: str) -> float | None:
+        """Return the standard deviation over the seeds times 100, None for one seed."""
+        row = self.rows.get((system, dataset, protocol, metric))
+        return None if row is None or row.spread is None or row.seeds < 2 else 100 * row.spread
+
+    def interval(self, system: str, dataset: str, protocol: str, metric: str) -> tuple[float, float] | None:
+        """Return the ends of the 95 % interval times 100, None if the run has none."""
+        row = self.rows.get((system, dataset, protocol, metric))
+        return None if row is None or row.low is None or row.high is None else (100 * row.low, 100 * row.high)
+
+
+@cache
+def run(name: str, several_seeds: bool = False) -> FigureTable:
+    """Read reports/runs/<name>.csv.
+
+    Args:
+        name: Of the table, such as `domains/medical`.
+        several_seeds: Whether the mean over the seeds is meant where the table has one, and not the first training.
+
+    Raises:
+        InputError: If the file is missing or is not such a table.
+    """
+    path = REPORTS / "runs" / f"{name}.csv"
+    rows: dict[Key, Result] = {}
+    for row in read_results(path):
+        key = (row.system, row.dataset, row.protocol, row.metric)
+        if row.split != "dev" and (key not in rows or (several_seeds and row.seeds > rows[key].seeds)):
+            rows[key] = row
+    return FigureTable(comment_of(path), rows)
+
+
+@cache
+def table(name: str) -> list[dict[str, str]]:
+    """Read reports/<name>.csv, whose comments begin with #; raises InputError if it cannot be read."""
+    return list(csv.DictReader(line for line in lines(REPORTS / f"{name}.csv") if not line.startswith("#")))
+
+
+def lines(path: Path) -> list[str]:
+    """Read the lines of a saved file; raises InputError if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; restore it with git.") from error
+
+
+@cache
+def record(name: str) -> Any:
+    """Read reports/<name>.json; raises InputError if it cannot be read."""
+    path = REPORTS / f"{name}.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}; restore it with git.") from error
+
+
+def size(system: str, precision: str | None = None, dimension: int | None = None) -> dict[str, str]:
+    """Return a row of reports/pareto.csv; raises InputError if there is none."""
+    for row in table("pareto"):
+        if (
+            row["system"] == system
+            and precision in (None, row["precision"])
+            and str(dimension or row["dimension"]) == row["dimension"]
+        ):
+            return row
+    raise InputError(
+        f"reports/pareto.csv has no {system} {precision or ''} {dimension or ''}; `make pareto` writes it."
+    )
+
+
+def published(system: str) -> dict[str, str]:
+    """Return the published figures of a system: dataset/metric to value, and `megabytes`."""
+    rows = [row for row in table("published") if row["system"] == system]
+    if not rows:
+        raise InputError(f"reports/published.csv has no {system}; add its rows, each with its source.")
+    figures = {f"{row['dataset']}/{row['metric']}": row["value"] for row in rows}
+    return figures | {"megabytes": rows[0]["megabytes"], "revision": rows[0]["revision"]}

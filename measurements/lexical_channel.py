@@ -1,0 +1,42 @@
+"""How many dimensions should the lexical channel have, and which weight? `python -m measurements.lexical_channel FROM`.
+
+Takes the released encoder with each of WEIGHTS and each of DIMENSIONS of its channel, and scores it on the sets of
+`release.gate`, without a test split. `lexical-channel.csv` in `--output` has the figures, with those of the encoder
+without the channel, and `lexical-channel-differences.csv` how each differs from that one by kind of task.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+
+from measurements.equal_bytes import parsed, write_comparison
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.io.artifacts import InputError
+
+WEIGHTS = (0.3, 0.5, 0.8, 1.0, 1.2, 1.4)  # with the dimension of the released channel
+DIMENSIONS = (256, 512, 1024, 2048)  # with the weight of "released-search"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = parsed("Compare dimensions and weights of the lexical channel.", arguments)
+    found = {shape(encoder): encoder for encoder in encoders()}
+    about = "python -m measurements.lexical_channel FROM"
+    try:
+        write_comparison("lexical-channel", found, "none: released", options, about)
+    except InputError as error:
+        sys.exit(f"lexical_channel: {error}")
+
+
+def encoders() -> Iterator[StaticEncoder]:
+    """Yield the released encoder with each weight, then with each dimension of its channel."""
+    yield from (StaticEncoder.load("released", lexical_weight=weight) for weight in WEIGHTS)
+    yield from (StaticEncoder.load("released-search", lexical_dimension=dimension) for dimension in DIMENSIONS)
+
+
+def shape(encoder: StaticEncoder) -> str:
+    """Name a channel by its dimensions and its weight."""
+    assert encoder.lexical is not None
+    return f"{encoder.lexical.dimension:,} dimensions, weight {encoder.lexical_weight:g}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,266 @@
+"""Plant faults in the code, one at a time, and see whether a test fails.
+
+    python -m measurements.mutation --files sentence_distillery/training/schedules.py     # all faults of these files
+    python -m measurements.mutation --number 200 --seed 1                                 # drawn over all packages
+
+The faults are the operators of cosmic-ray: another comparison, number, branch, loop. One that changes no more than an
+annotation or a docstring is left out. Each is planted in a copy of the last commit, where the tests that import the
+module run, and those of its room. `killed` is a fault that made a test fail, `survived` one that did not, `undecided`
+one whose tests took too long. EQUIVALENT lists those that change nothing that anybody could see, with the reason.
+
+A call that is interrupted goes on where it stopped: `--result` has a row for each fault.
+"""
+
+import argparse
+import ast
+import csv
+import random
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
+
+from sentence_distillery.io.artifacts import InputError
+
+PACKAGES = ("sentence_distillery", "reproductions", "stages", "prefect_dvc", "flows")
+MARKS = "not endurance and not server and not browser"
+SECONDS = 600.0  # for the tests of one fault
+EQUIVALENT: dict[str, str] = {}  # "path:line operator" -> why nobody could see it
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A place in a file, and what is done there; `occurrence` counts the operator's places in the file."""
+
+    path: str
+    line: int
+    operator: str
+    occurrence: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the tests said of a fault."""
+
+    path: str
+    line: int
+    operator: str
+    occurrence: int
+    verdict: str  # killed, survived, undecided, equivalent
+    change: str  # the line before and after
+
+
+def mutated(code: str, operator: str, occurrence: int) -> str | None:
+    """Return the code with one fault, None if the operator has no such place."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    found: str | None = mutate_code(code, get_operator(operator)(), occurrence)
+    return found
+
+
+def behaviour(code: str) -> str:
+    """Return the syntax tree without annotations and docstrings: codes that share it do the same."""
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        if isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(value=None)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = ""
+    return ast.dump(tree)
+
+
+@cache
+def operators() -> tuple[str, ...]:
+    """Return the names of the operators that need no arguments."""
+    from cosmic_ray.plugins import get_operator, operator_names
+
+    return tuple(sorted(name for name in operator_names() if not get_operator(name).arguments()))
+
+
+def faults(root: Path, path: str) -> Iterator[Fault]:
+    """Yield every fault of a file that changes what it does."""
+    code = (root / path).read_text(encoding="utf-8")
+    before, lines = behaviour(code), code.splitlines()
+    for operator in operators():
+        occurrence = 0
+        while (after := mutated(code, operator, occurrence)) is not None:
+            changed = next(
+                (row for row, pair in enumerate(zip(lines, after.splitlines(), strict=False)) if pair[0] != pair[1]), 0
+            )
+            if _compiles(after) and behaviour(after) != before:
+                yield Fault(path, changed + 1, operator, occurrence)
+            occurrence += 1
+
+
+def _compiles(code: str) -> bool:
+    try:
+        ast.parse(code)
+    except SyntaxError:
+        return False
+    return True
+
+
+def drawn(root: Path, files: Sequence[str], number: int, seed: int) -> list[Fault]:
+    """Draw faults, a file as often as it has lines, and within a file each of its lines equally often."""
+    rng, found = random.Random(seed), set[Fault]()
+    sizes = [len((root / path).read_text(encoding="utf-8").splitlines()) for path in files]
+    known: dict[str, list[Fault]] = {}
+    while len(found) < number:
+        path = rng.choices(files, sizes)[0]
+        if path not in known:
+            known[path] = list(faults(root, path))
+        lines = sorted({fault.line for fault in known[path]})
+        if lines:
+            line = rng.choice(lines)
+            found.add(rng.choice([fault for fault in known[path] if fault.line == line]))
+        elif not any(known.get(each, [Fault]) for each in files):
+            raise InputError(f"{', '.join(files)} have no place for a fault.")
+    return sorted(found, key=lambda fault: (fault.path, fault.line, fault.operator, fault.occurrence))
+
+
+def module_of(path: str) -> str:
+    """Return the dotted name of a file."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def chosen_tests(root: Path, path: str) -> list[str]:
+    """Return the test files that import the module, and those of its room: `tests` has the folders of the packages."""
+    name = module_of(path)
+    parent, _, leaf = name.rpartition(".")
+    imports = (f"from {name} import", f"from {parent} import", f"import {name}")
+    chosen = {
+        test.relative_to(root).as_posix()
+        for test in (root / "tests").rglob("test_*.py")
+        for text in [test.read_text(encoding="utf-8")]
+        if imports[0] in text or imports[2] in text or (imports[1] in text and leaf in text) or f"-m {name}" in text
+    }
+    room = root / "tests" / Path(path).parent
+    chosen |= {test.relative_to(root).as_posix() for test in room.glob("test_*.py")} if room.is_dir() else set()
+    return sorted(chosen)
+
+
+def judge(copy: Path, fault: Fault, seconds: float) -> Verdict:
+    """Plant a fault in the copy, run its tests, and take it out again."""
+    file = copy / fault.path
+    code = file.read_text(encoding="utf-8")
+    after = mutated(code, fault.operator, fault.occurrence)
+    assert after is not None
+    old, new = code.splitlines(), after.splitlines()
+    change = f"{old[fault.line - 1].strip()}  ->  {new[fault.line - 1].strip() if fault.line <= len(new) else ''}"
+    key = f"{fault.path}:{fault.line} {fault.operator}"
+    if key in EQUIVALENT:
+        return Verdict(**asdict(fault), verdict="equivalent", change=change)
+    file.write_text(after, encoding="utf-8")
+    try:
+        verdict = "killed" if (failed := _fails(copy, chosen_tests(copy, fault.path), seconds)) else "survived"
+        verdict = "undecided" if failed is None else verdict
+    finally:
+        file.write_text(code, encoding="utf-8")
+    return Verdict(**asdict(fault), verdict=verdict, change=change)
+
+
+def _fails(copy: Path, tests: Sequence[str], seconds: float) -> bool | None:
+    """Return whether a test fails; None if they take too long."""
+    if not tests:
+        return False
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-m", MARKS, "-p", "no:cacheprovider", *tests]
+    try:
+        return subprocess.run(command, cwd=copy, capture_output=True, timeout=seconds).returncode not in (0, 5)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def copied(root: Path, copy: Path) -> None:
+    """Make a copy of the last commit, with the compiled parts of this checkout."""
+    if copy.exists():
+        subprocess.run(["git", "worktree", "remove", "--force", str(copy)], cwd=root, check=True)
+    subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(copy)], cwd=root, check=True)
+    for package in PACKAGES:
+        for compiled in (root / package).rglob("*.so"):
+            shutil.copy2(compiled, copy / compiled.relative_to(root))
+
+
+def read(result: Path) -> list[Verdict]:
+    """Read the verdicts of an earlier call."""
+    if not result.exists():
+        return []
+    with result.open(encoding="utf-8", newline="") as file:
+        return [
+            Verdict(
+                row["path"], int(row["line"]), row["operator"], int(row["occurrence"]), row["verdict"], row["change"]
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a line for each folder: how many of the decided faults a test found."""
+    folders = sorted({Path(verdict.path).parts[0] for verdict in verdicts})
+    for folder in folders:
+        counts = Counter(each.verdict for each in verdicts if Path(each.path).parts[0] == folder)
+        decided = counts["killed"] + counts["survived"]
+        share = f"{100 * counts['killed'] / decided:.0f} %" if decided else "none decided"
+        others = f"{counts['undecided']} undecided, {counts['equivalent']} equivalent"
+        yield f"{folder}: {counts['killed']} of {decided} killed ({share}), {others}"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Plant faults in the code, and see whether a test fails.")
+    parser.add_argument("--files", nargs="+", metavar="FILE", help="the files; all of the packages by default")
+    parser.add_argument("--number", type=int, help="how many faults to draw; all of the files by default")
+    parser.add_argument("--seed", type=int, default=1, help="of the draw (1)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for the tests of one fault ({SECONDS:.0f})")
+    parser.add_argument("--result", type=Path, default=Path("build/mutation.csv"), help="rows of verdicts")
+    options = parser.parse_args(arguments)
+    root = Path.cwd()
+    files = options.files or [
+        path.relative_to(root).as_posix()
+        for package in PACKAGES
+        for path in sorted((root / package).rglob("*.py"))
+        if path.name != "__init__.py" and "docs" not in path.parts
+    ]
+    try:
+        found = drawn(root, files, options.number, options.seed) if options.number else [*_all(root, files)]
+    except (InputError, OSError) as error:
+        sys.exit(f"mutation: {error}")
+    known = {(each.path, each.line, each.operator, each.occurrence): each for each in read(options.result)}
+    copied(root, copy := root / "build/mutation")
+    options.result.parent.mkdir(parents=True, exist_ok=True)
+    for row, fault in enumerate(found, start=1):
+        key = (fault.path, fault.line, fault.operator, fault.occurrence)
+        if key not in known:
+            known[key] = judge(copy, fault, options.seconds)
+            _append(options.result, known[key])
+        print(
+            f"{row} of {len(found)}: {known[key].verdict:<10} {fault.path}:{fault.line} {known[key].change}", flush=True
+        )
+    wanted = {(fault.path, fault.line, fault.operator, fault.occurrence) for fault in found}
+    print("\n".join(table([each for key, each in known.items() if key in wanted])))
+
+
+def _all(root: Path, files: Sequence[str]) -> Iterator[Fault]:
+    for path in files:
+        yield from faults(root, path)
+
+
+def _append(result: Path, verdict: Verdict) -> None:
+    names = [field.name for field in fields(Verdict)]
+    new = not result.exists()
+    with result.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        if new:
+            writer.writeheader()
+        writer.writerow(asdict(verdict))
+
+
+if __name__ == "__main__":
+    main()

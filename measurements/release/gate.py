@@ -1,0 +1,152 @@
+"""Compare a new encoder with the released one, kind by kind of task, without a test split.
+
+    kind              sets                                             figure
+    similarity        STS-B dev, SICK trial                            Spearman
+    pairs             MRPC train                                       average precision
+    classification    the training texts of five sets, a quarter of    accuracy of a logistic regression
+                      them scored; TweetEval has a dev split
+    search            SciFact train, NFCorpus dev                      nDCG@10
+
+A kind has the mean of its sets. Both encoders are scored on the same bootstrap draws, so the interval is that of the
+difference. No set of clustering has texts that are not its test split.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.evaluate import main_measure
+from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, Split
+from sentence_distillery.evaluation.tasks import TaskSet, read_task
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
+
+KINDS: dict[str, tuple[tuple[str, Split], ...]] = {
+    "similarity": (("stsb", "dev"), ("sick", "dev")),
+    "pairs": (("mrpc", "train"),),
+    "classification": (
+        ("banking77", "train"),
+        ("trec", "train"),
+        ("subj", "train"),
+        ("mr", "train"),
+        ("tweet_emotion", "dev"),
+    ),
+    "search": (("scifact", "train"), ("nfcorpus", "dev")),
+}
+SCORED = 4  # one of so many training texts is scored, the others are trained on
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The figure of the new encoder less that of the old one.
+
+    Attributes:
+        kind: The kind of task.
+        sets: The names of its sets that are there.
+        old, new: Their mean figures, in [-1, 1].
+        low, high: The ends of the interval of the difference at 95 %.
+    """
+
+    kind: str
+    sets: tuple[str, ...]
+    old: float
+    new: float
+    low: float
+    high: float
+
+    @property
+    def worse(self) -> bool:
+        """Whether the new encoder is worse beyond chance."""
+        return self.high < 0
+
+    def __str__(self) -> str:
+        change, low, high = (f"{100 * value:+.2f}" for value in (self.new - self.old, self.low, self.high))
+        return (
+            f"{self.kind} ({', '.join(self.sets)}): {100 * self.old:.2f} -> {100 * self.new:.2f}, "
+            f"{change} [{low}, {high}]"
+        )
+
+
+def compare(old: StaticEncoder, new: StaticEncoder, data: BenchmarkData) -> list[Difference]:
+    """Compare two encoders on the sets of KINDS that are there.
+
+    Args:
+        old: The released encoder.
+        new: The one that may replace it.
+        data: The benchmark sets; a kind without any of its sets is left out.
+
+    Returns:
+        The difference of each kind, with its interval by the bootstrap of 1,000 draws.
+
+    Raises:
+        InputError: If a figure of a set is undefined, with its reason.
+
+    Example:
+        >>> from pathlib import Path
+        >>> for difference in compare(old, new, BenchmarkData(Path("data/benchmarks"))):  # doctest: +SKIP
+        ...     print(difference)
+        similarity (stsb, sick): 80.39 -> 80.45, +0.05 [-0.10, +0.21]
+
+    Reference:
+        Efron 1979, Bootstrap Methods: Another Look at the Jackknife, https://doi.org/10.1214/aos/1176344552
+    """
+    found = {kind: [read(data, *each) for each in sets if each[0] in data.available()] for kind, sets in KINDS.items()}
+    return [_difference(kind, tasks, old, new) for kind, tasks in found.items() if tasks]
+
+
+def read(data: BenchmarkData, name: str, split: Split) -> TaskSet:
+    """Read a set; where documents are classified by their split train alone, a part of it is scored.
+
+    Args:
+        data: The benchmark sets.
+        name: The set.
+        split: "dev", or "train" if it has no other one beside the test split.
+
+    Returns:
+        The set and its type of task.
+
+    Raises:
+        InputError: As of `read_task`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> task = read(BenchmarkData(Path("data/benchmarks")), "trec", "train")  # doctest: +SKIP
+        >>> [len(part.texts) for part in task.texts]  # doctest: +SKIP
+        [4089, 1363]
+    """
+    task = read_task(data, name, split)
+    if split != "train" or not isinstance(task.texts, tuple):
+        return task
+    texts, labels = task.texts[1].texts, task.texts[1].labels
+    order = np.random.default_rng(SEED).permutation(len(texts)).tolist()
+    scored = len(texts) // SCORED
+    fitted, rest = (
+        DocumentSet(name, split, [texts[row] for row in rows], [labels[row] for row in rows])
+        for rows in (order[scored:], order[:scored])
+    )
+    return TaskSet(task.type, (fitted, rest), task.protocols)
+
+
+def _difference(kind: str, tasks: Sequence[TaskSet], old: StaticEncoder, new: StaticEncoder) -> Difference:
+    both = [list(_scored(encoder, tasks)) for encoder in (old, new)]
+    before, after = (float(np.mean([value for value, _ in scores])) for scores in both)
+    drawn_before, drawn_after = (np.mean([drawn for _, drawn in scores], axis=0) for scores in both)
+    names = tuple(task.tested.name for task in tasks)
+    low, high, left_out = bootstrap.interval(drawn_after - drawn_before)
+    if low is None or high is None:
+        raise InputError(f"{left_out:,} of {len(drawn_after):,} draws of {', '.join(names)} have no figure.")
+    return Difference(kind, names, before, after, low, high)
+
+
+def _scored(encoder: StaticEncoder, tasks: Sequence[TaskSet]) -> Iterator[tuple[float, Floats]]:
+    """Yield the main figure on each set, and its draws."""
+    for task in tasks:
+        measure = main_measure(encoder, task)
+        if measure.drawn is None or isinstance(measure.value, Unavailable):
+            raise InputError(f"{'/'.join(task.place)} has no {measure.metric}: {measure.value}.")
+        yield measure.value, measure.drawn

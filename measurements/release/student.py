@@ -1,0 +1,204 @@
+"""Make the released student: smaller than the trained one, and not worse than the previous release.
+
+    student -> common words, int8, lexical channel -> not worse than the former? -> release, 16 MB at most
+
+It is in git and in the wheel. Common words are the first 50,000 of GloVe; any other word is cut into pieces. A smaller
+vocabulary leaves room for more dimensions, and so does int8; both were chosen without a test split
+(reproductions/docs/levers.md).
+
+Its lexical channel has the weight 0: it is left out unless the encoder is loaded with another weight, or as
+"released-search". Document frequencies are counted in texts of several kinds: news alone knows no word of medicine. All
+sentences of a dev or test split are taken out of them first, as of the training text.
+
+A release replaces another only if it is worse on no kind of task (release/gate.py). Both are scored in the same run,
+on the same benchmark files, so figures from another day or another copy of a set do not matter; neither does a test
+split. To start again, remove the released directory by hand.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from measurements.release.gate import KINDS, compare
+from measurements.release.tradeoff import megabytes, token_counts
+from reproductions.systems.similarity import SETS, require_benchmarks, scores
+from sentence_distillery.corpus.tables.reading import Reading
+from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
+from sentence_distillery.distillation.export import write_card, write_model
+from sentence_distillery.distillation.glove import glove_words
+from sentence_distillery.distillation.lexical import with_lexical_channel
+from sentence_distillery.distillation.sizing import BYTES, CHANNEL
+from sentence_distillery.distillation.soft_labels import part_texts
+from sentence_distillery.encoder.compression import Precision, compress, principal_directions, values
+from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer
+from sentence_distillery.evaluation.evaluate import main_result
+from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.sets.data import BenchmarkData
+from sentence_distillery.evaluation.sets.registry import EXTERNAL
+from sentence_distillery.evaluation.tasks import read_task
+from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, table_parts
+from sentence_distillery.io.contents import StudentConfig
+from sentence_distillery.io.counters import Counters
+
+PROFILE = "best"
+MEGABYTES = 16.0
+CARD_MEGABYTES = 0.05  # the model card and small files
+MULTIPLE = 8  # the dimension is a multiple of it
+PRECISION = Precision.INT8
+COMMON = 50_000  # of GloVe's words, which it lists by their frequency
+LEXICAL = 768  # dimensions of the channel
+CARD_SETS = ("scifact", "nfcorpus", "cranfield", "wikiqa", "stsb", "sick")  # without and with the channel
+
+log = logging.getLogger(__name__)
+
+
+def with_common_words(encoder: StaticEncoder, most: int = COMMON) -> StaticEncoder:
+    """Keep the student's words among GloVe's first ones, single characters and the continuations of words."""
+    common = set(glove_words()[:most])
+    names = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
+    kept = {
+        row: token
+        for token, row in names
+        if row == UNKNOWN_ID or token in common or token.startswith(CONTINUATION) or len(token) == 1
+    }
+    return StaticEncoder(static_tokenizer(list(kept.values())), values(encoder)[list(kept)])
+
+
+def largest_dimension(encoder: StaticEncoder, precision: Precision = PRECISION) -> int:
+    """Return the most dimensions, a multiple of 8, with which the released directory stays within 16 MB."""
+    tokenizer = len(encoder.tokenizer.to_str(pretty=False).encode())
+    room = (MEGABYTES - CARD_MEGABYTES) * 1e6 - tokenizer
+    number, factor = BYTES[precision]
+    fitting = int((room / len(encoder.stored) - factor - CHANNEL) // number)
+    dimension = min(fitting, encoder.dimension) // MULTIPLE * MULTIPLE
+    if dimension < MULTIPLE:
+        raise InputError(
+            f"A vocabulary of {len(encoder.stored):,} tokens leaves no room for vectors within {MEGABYTES:.0f} MB; "
+            "lower COMMON."
+        )
+    return dimension
+
+
+@dataclass(frozen=True)
+class Source:
+    """The inputs of a release: the student's directory, the table of its corpus' words, and the run's profile.
+
+    `corpus` are the files that the corpus was read from, `precision` is that of the teachers. Document frequencies are
+    counted in `texts`, and `counted_in` has the licence of each of their sources.
+    """
+
+    student: Path
+    words: Path
+    profile: str
+    corpus: Sequence[str]
+    precision: str
+    texts: Iterable[str]
+    counted_in: Mapping[str, str]
+
+
+def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
+    """Read the student to release and its config.json; raises InputError if it is not a static one of `best`."""
+    config = read_json(source.student / CONFIG, StudentConfig)
+    encoder = StaticEncoder.load(source.student)
+    for what in (config.get("profile"), source.profile):
+        if what != PROFILE:
+            raise InputError(
+                f"{source.student} or params.yaml has the profile '{what}', but a release needs '{PROFILE}': "
+                f"run `python -m stages.params use {PROFILE}`, then `dvc repro`."
+            )
+    return encoder, config
+
+
+def trained_on(paths: Sequence[str]) -> dict[str, str]:
+    """Name the licence of each file of the corpus, as the owners of its set state it."""
+    licences = {entry.name: entry.licence for entry in EXTERNAL}
+    return {path: licences.get(Path(path).parent.name, "unknown; that of its owner") for path in paths}
+
+
+def card(
+    config: dict[str, Any], source: Source, benchmarks: BenchmarkData, figures: dict[str, float]
+) -> dict[str, Any]:
+    """Return the content of the model card and config.json, apart from the shape."""
+    sets = benchmarks.provenance()["sets"]
+    names = list(dict.fromkeys(name for name, _ in SETS))
+    return {
+        **{key: config[key] for key in ("profile", "language", "teacher", "sentences", "epochs", "seed")},
+        "teacher_precision": source.precision,
+        "trained_on": trained_on(source.corpus),
+        "counted_in": dict(source.counted_in),
+        "full_dimension": config["dimension"],
+        "benchmarks": {name: {key: sets[name][key] for key in ("sha256", "licence", "rows")} for name in names},
+        "figures": {name: round(value, 5) for name, value in figures.items()},
+    }
+
+
+def with_channel(encoder: StaticEncoder, texts: Iterable[str], benchmarks: BenchmarkData) -> StaticEncoder:
+    """Add a lexical channel, of weight 0, with the document frequencies of the sentences of some texts."""
+    with TemporaryDirectory() as directory:
+        sentences = Path(directory) / "sentences"
+        write_sentences(texts, Reading(), CLEAN, benchmarks.fingerprints(), sentences, Counters("sentences"))
+        counted = [text for part in table_parts(sentences) for text in part_texts(part)]
+    return with_lexical_channel(encoder, encoder.token_ids(counted), LEXICAL, 0.0, "en")
+
+
+def channel_figures(encoder: StaticEncoder, search: StaticEncoder, benchmarks: BenchmarkData) -> list[Result]:
+    """Score the encoder without and with its channel on the test split of each of CARD_SETS that is there."""
+    return [
+        main_result(name, each, read_task(benchmarks, dataset, "test"))
+        for dataset in CARD_SETS
+        if dataset in benchmarks.available()
+        for name, each in (("released", encoder), ("released-search", search))
+    ]
+
+
+def refuse_worse(old: StaticEncoder, new: StaticEncoder, benchmarks: BenchmarkData, target: Path) -> None:
+    """Log how the encoders differ on each kind of task; raises InputError if the new one is worse beyond chance."""
+    differences = compare(old, new, benchmarks)
+    for difference in differences:
+        log.info("%s", difference)
+    if absent := KINDS.keys() - {difference.kind for difference in differences}:
+        log.info("not compared, since no set is there: %s", ", ".join(sorted(absent)))
+    if worse := [str(difference) for difference in differences if difference.worse]:
+        raise InputError(f"This student is worse than the one in {target}: {'; '.join(worse)}. The old one stays.")
+
+
+def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str, float]:
+    """Replace the released student.
+
+    Args:
+        source: The inputs of the release.
+        benchmarks: STS-B and SICK, and further sets of `gate.KINDS` and CARD_SETS; the former and the new release are
+            compared on those of KINDS that are there, and the card has figures of those of CARD_SETS.
+        target: The directory of the release.
+
+    Returns:
+        Its figures in [-1, 1], by "<set>/<split>/<metric>".
+
+    Raises:
+        InputError: If the student is of another profile, is worse on a kind of task than the previous release, or is
+            too large; then the previous release stays.
+    """
+    require_benchmarks(benchmarks)
+    student, config = read_source(source)
+    common = with_common_words(student)
+    directions = principal_directions(student.table, token_counts(student, source.words))
+    kept = directions[:, : largest_dimension(common)]
+    rotated = StaticEncoder(common.tokenizer, common.table @ kept)  # all or not: the first dimensions keep the most
+    small = with_channel(compress(rotated, precision=PRECISION.value), source.texts, benchmarks)
+    figures = scores(small.encode, benchmarks)
+    if (target / CONFIG).exists():
+        refuse_worse(StaticEncoder.load(target), small, benchmarks, target)
+    with atomic_directory(target) as partial:
+        values = write_model(small, card(config, source, benchmarks, figures), partial)
+        search = StaticEncoder.load(partial, lexical_weight=LEXICAL_WEIGHT)
+        values |= {"full_figures": scores(student.encode, benchmarks), "weight": LEXICAL_WEIGHT}
+        write_card("released_card.md", {**values, "searches": channel_figures(small, search, benchmarks)}, partial)
+        if megabytes(partial) > MEGABYTES:
+            raise InputError(f"The release has {megabytes(partial)} MB, more than {MEGABYTES}; the old release stays.")
+    return figures

@@ -1,0 +1,184 @@
+"""All benchmark sets, checked and in one format: `<name>.parquet`, `provenance.json` and the fingerprints.
+
+`provenance.json` says where each set comes from, which sets are absent, and what the sets share.
+`evaluation_fingerprints.parquet` has the fingerprint of each text of a dev or test split; `sentence_distillery.corpus`
+drops these texts from the training corpus. Documents (Lee, IMDB) are compared whole, not sentence by sentence.
+
+    write_benchmarks(["samples", "stsb"], Sources(Path("external"), Path("samples")), Path("benchmarks"))
+    BenchmarkData(Path("benchmarks")).pairs("stsb", "test")
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sentence_distillery.evaluation.sets.benchmark import Benchmark, Sources, Table, build_parts
+from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, PROVENANCE, BenchmarkData
+from sentence_distillery.evaluation.sets.download import folders
+from sentence_distillery.evaluation.sets.overlaps import Group, group, overlaps, union
+from sentence_distillery.evaluation.sets.records import BadDataError
+from sentence_distillery.evaluation.sets.registry import BENCHMARKS
+from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json, write_table
+from sentence_distillery.io.checksums import sha256
+from sentence_distillery.io.counters import Counters
+
+Tables = dict[str, tuple[Benchmark, Table, dict[str, pa.Table]]]  # by set, the tables by file
+Groups = dict[tuple[str, str], Group]
+
+
+def write_benchmarks(
+    names: Sequence[str], sources: Sources, target: Path, counters: Counters, own: Sequence[Benchmark] = ()
+) -> None:
+    """Read and check the sets, and write their tables, their provenance and the fingerprints to `target`.
+
+    Args:
+        names: Names of `registry.BENCHMARKS`. An external set without any file is listed as absent.
+        sources: Directories of the files that do not come with a package.
+        target: Directory to write; it is replaced as a whole, or not at all.
+        counters: Counts rows, in all and by table, and lists the absent sets.
+        own: Further sets, of the user's own labels.
+
+    Raises:
+        InputError: If a name is unknown, only some files of a set are there, a file is not the pinned one, or a row is
+            not as the set's module says.
+    """
+    hashes: dict[str, dict[str, str]] = {}
+    absent: dict[str, str] = {}
+    tables: Tables = {}
+    for benchmark in (*chosen(names), *own):
+        if is_absent(benchmark, sources):
+            directory, remedy = benchmark.directory(sources), benchmark.remedy(sources)
+            absent[benchmark.name] = f"{directory} holds none of its files; {remedy}"
+        else:
+            hashes[benchmark.name] = checksums(benchmark, sources)
+            tables |= read(benchmark, sources)
+    groups = groups_of(tables)
+    evaluated = union(
+        each for (name, split), each in groups.items() if split != "train" or not tables[name][1].trainable
+    )
+    about = {"sets": provenance(tables, hashes, groups), "absent": absent, "pair_sets": pair_sets(own)}
+    with atomic_directory(target) as directory:
+        for file, table in ((file, table) for _, _, parts in tables.values() for file, table in parts.items()):
+            write_table(directory / file, table)
+            counters.keep(table.num_rows)
+            counters.details[f"rows_{Path(file).stem}"] = table.num_rows
+        write_table(directory / FINGERPRINTS, pa.table([evaluated], EVALUATION_FINGERPRINTS))
+        write_json(directory / PROVENANCE, about)
+    counters.details |= {"evaluated": len(evaluated), "absent": ", ".join(absent) or "none"}
+
+
+def collected(names: Sequence[str], directories: Sequence[Path], target: Path) -> BenchmarkData:
+    """Read sets from the folders that have them, and write them to `target`.
+
+    Args:
+        names: Names of external sets of `registry.BENCHMARKS`.
+        directories: Directories with a folder of each set, or with folders of such folders.
+        target: As of `write_benchmarks`; next to it `<target>-sets` gets a link to the folder of each set.
+
+    Raises:
+        InputError: If a set has no folder, or as of `write_benchmarks`.
+    """
+    links = target.with_name(f"{target.name}-sets")
+    links.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        found = [place for directory in directories for place in folders(directory, name) if place.is_dir()]
+        if not found:
+            places = ", ".join(map(str, directories))
+            raise InputError(
+                f"{places}: the folder {name} is missing; give the directory that has it, or leave {name} out."
+            )
+        (links / name).unlink(missing_ok=True)
+        (links / name).symlink_to(found[0].resolve())
+    write_benchmarks(names, Sources(links, links), target, Counters("rows"))
+    return BenchmarkData(target)
+
+
+def chosen(names: Sequence[str]) -> list[Benchmark]:
+    """Return the sets of these names, each once; raises InputError for an unknown one."""
+    for name in names:
+        if name not in BENCHMARKS:
+            raise InputError(f"benchmarks.sets has '{name}'; known sets are {', '.join(BENCHMARKS)}.")
+    return [BENCHMARKS[name] for name in dict.fromkeys(names)]
+
+
+def is_absent(benchmark: Benchmark, sources: Sources) -> bool:
+    """Tell whether an external set has no file at all; raises InputError if any other set lacks a file."""
+    directory = benchmark.directory(sources)
+    missing = [file for file in benchmark.files if not (directory / file).is_file()]
+    if missing and not (benchmark.external and len(missing) == len(benchmark.files)):
+        remedy = benchmark.remedy(sources)
+        raise InputError(f"{directory} lacks {', '.join(missing)} of {benchmark.name}; {remedy}.")
+    return bool(missing)
+
+
+def checksums(benchmark: Benchmark, sources: Sources) -> dict[str, str]:
+    """Compute the SHA-256 of each file; raises InputError if an external file is not the pinned one."""
+    directory = benchmark.directory(sources)
+    sums = {file: sha256(directory / file) for file in benchmark.files}
+    for file, found in sums.items():
+        if benchmark.external and found != (pinned := benchmark.checksum(file)):
+            remedy = benchmark.remedy(sources)
+            raise InputError(f"{directory / file} has SHA-256 {found}, expected {pinned}; {remedy}.")
+    return sums
+
+
+def read(benchmark: Benchmark, sources: Sources) -> Tables:
+    """Read the tables of a set; raises InputError with value, file, line and remedy if a row is not as specified."""
+    try:
+        directory = benchmark.directory(sources)
+        return {spec.name: (benchmark, spec, build_parts(spec, directory)) for spec in benchmark.tables}
+    except BadDataError as error:
+        raise InputError(f"{error} To repair it, {benchmark.remedy(sources)}.") from error
+
+
+def groups_of(tables: Tables) -> Groups:
+    """Fingerprint each split of all sets but those of words, since words alone leak nothing."""
+    groups: Groups = {}
+    for name, (_, spec, parts) in tables.items():
+        for split in [*spec.rows, *(split for split in spec.passages if split not in spec.rows)]:
+            rows = [table.filter(pc.equal(table["split"], split)) for table in parts.values()]
+            match spec.kind:
+                case "words":
+                    continue
+                case "pairs":
+                    groups[name, split] = group(*(rows[0][column].to_pylist() for column in ("sentence1", "sentence2")))
+                case _:
+                    columns = [table["text"].to_pylist() for table in rows if "text" in table.column_names]
+                    groups[name, split] = group([text for column in columns for text in column])
+    return groups
+
+
+def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups) -> dict[str, Any]:
+    """Describe each table, by name, as `provenance.json` has it."""
+    shared = overlaps(groups)
+    return {
+        name: {
+            "kind": spec.kind,
+            "task": spec.task,
+            "protocols": list(spec.protocols),
+            "trainable": spec.trainable,
+            "scored": spec.scored,
+            **({"own": True} if benchmark.origin == "own" else {}),
+            "source": benchmark.source,
+            "licence": benchmark.licence,
+            "citation": benchmark.citation,
+            "main_metric": spec.main_metric,
+            "sha256": hashes[benchmark.name],
+            "rows": dict(spec.rows),
+            **({"documents": dict(spec.passages), "judgements": dict(spec.judgements)} if spec.passages else {}),
+            "scale": list(spec.scale) if spec.scale else None,
+            "distinct": {split: each.distinct for (of, split), each in groups.items() if of == name},
+            "overlaps": shared.get(name, {}),
+        }
+        for name, (benchmark, spec, _) in tables.items()
+    }
+
+
+def pair_sets(own: Sequence[Benchmark]) -> list[str]:
+    """Return the names of all known sets of pairs, whether they are present or not."""
+    return [
+        spec.name for benchmark in (*BENCHMARKS.values(), *own) for spec in benchmark.tables if spec.kind == "pairs"
+    ]

@@ -1,0 +1,259 @@
+"""Define a benchmark set: its files, their sources, and the tables made of them.
+
+The counts of rows are those of the published sets. A set that differs in one row is another set, and its scores could
+not be compared with published ones.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from sentence_distillery.evaluation.sets.data import (
+    DOCUMENTS,
+    JUDGEMENTS,
+    PAIRS,
+    PASSAGES,
+    QUERIES,
+    Kind,
+    TaskType,
+    files,
+)
+from sentence_distillery.evaluation.sets.records import (
+    EVERY_SPLIT,
+    BadDataError,
+    Document,
+    Judgement,
+    Pair,
+    Passage,
+    Query,
+    Row,
+)
+
+Origin = Literal["package", "samples", "external", "own"]
+MainMetric = Literal["pearson", "spearman", "accuracy", "f1", "ap", "v_measure", "ndcg_at_10", "map"]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Directories of benchmark sets, each with the remedy for a missing or wrong file."""
+
+    external: Path  # <set>/<file>, as `sentence_distillery.evaluation.sets.download` brings them
+    samples: Path  # pairs.csv and reviews.csv of this project
+    external_remedy: str = "add its files, or download them with sentence_distillery.evaluation.sets.download"
+    samples_remedy: str = "restore it from the project's repository"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A set in the form that it is scored in: one <name>.parquet, or three for kind "queries".
+
+    Attributes:
+        name: Of the file, and of the set in results.
+        kind: Of the rows; a set of pairs or words is scored by correlation if it has a scale.
+        read: Yields the rows, given the directory of the set's files.
+        rows: Their number in each split, that of the queries for kind "queries". "dev" and "test" are never trained on.
+        scale: The lowest and the highest score, if the rows have scores.
+        labels: The labels, if the rows have any.
+        main_metric: The one figure that stands for the set.
+        task: How an encoder is scored on it.
+        protocols: Names of protocols of `evaluation.tasks.TASKS`; empty for those that MTEB has.
+        trainable: Whether an encoder may be trained on the split "train"; if not, no split may be in a training corpus.
+        scored: Whether the stage `evaluate` scores it. A set that is asked for by name is scored anyway.
+        passages: Number of documents that each split searches; those of EVERY_SPLIT are searched by all.
+        judgements: Their number in each split.
+    """
+
+    name: str
+    kind: Kind
+    read: Callable[[Path], Iterable[Row]]
+    rows: Mapping[str, int]
+    scale: tuple[float, float] | None = None
+    labels: tuple[str, ...] = ()
+    main_metric: MainMetric = "spearman"
+    task: TaskType = "sts"
+    protocols: tuple[str, ...] = ()
+    trainable: bool = True
+    scored: bool = True
+    passages: Mapping[str, int] = field(default_factory=dict)
+    judgements: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> dict[type[Row], tuple[str, pa.Schema, Mapping[str, int]]]:
+        """The file, the schema and the rows by split of each kind of row."""
+        names = files(self.name, self.kind)
+        if self.kind != "queries":
+            row, schema = (Document, DOCUMENTS) if self.kind == "documents" else (Pair, PAIRS)
+            return {row: (names[0], schema, self.rows)}
+        return {
+            Query: (names[0], QUERIES, self.rows),
+            Passage: (names[1], PASSAGES, self.passages),
+            Judgement: (names[2], JUDGEMENTS, self.judgements),
+        }
+
+
+@dataclass(frozen=True)
+class PinnedFile:
+    """A file of an external set, the SHA-256 that it must have, and the address of its public home.
+
+    The bytes at `home` have the SHA-256, so a moved branch or another edition is noticed, never read. None says that no
+    public file has these bytes: the set was packed or rebuilt, and the user has to bring it.
+    """
+
+    name: str
+    sha256: str
+    home: str | None
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A set of texts.
+
+    Attributes:
+        name: Of its entry in sets.toml, the directory of its files, and the entry in `benchmarks.sets`.
+        title: As tables and charts name it.
+        source: Which edition it is.
+        licence: As its owners state it.
+        citation: The work to cite, empty if there is none.
+        origin: "package": gensim has it; "samples": this project; "external": the user brings it, or it is absent;
+            "own": the user's own labels.
+        files: What the tables are read from.
+        tables: What it becomes; none if no text of it is scored on.
+        pins: The files of an external set, those that are not read too.
+        suite: The kind of task for which encoders are compared on it, if they are.
+    """
+
+    name: str
+    title: str
+    source: str
+    licence: str
+    citation: str
+    origin: Origin = "external"
+    files: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    pins: tuple[PinnedFile, ...] = ()
+    suite: str = ""
+
+    @property
+    def external(self) -> bool:
+        return self.origin == "external"
+
+    def checksum(self, file: str) -> str:
+        """Return the pinned SHA-256 of a file."""
+        return next(pin.sha256 for pin in self.pins if pin.name == file)
+
+    def directory(self, sources: Sources) -> Path:
+        """Return the directory of the set's files."""
+        match self.origin:
+            case "package":
+                return gensim_directory()
+            case "samples":
+                return sources.samples
+            case "external":
+                return sources.external / self.name
+            case "own":
+                return Path()
+
+    def remedy(self, sources: Sources) -> str:
+        """Say what to do if a file is missing or wrong."""
+        match self.origin:
+            case "package":
+                return "reinstall gensim: `pip install --force-reinstall gensim`"
+            case "samples":
+                return sources.samples_remedy
+            case "external":
+                return sources.external_remedy
+            case "own":
+                return "correct the file, or benchmarks.own, which names it"
+
+
+def gensim_directory() -> Path:
+    """Return the directory of the sets that come with gensim."""
+    return Path(str(distribution("gensim").locate_file("gensim/test/test_data")))
+
+
+def packaged() -> str:
+    """Return the source of a set that comes with gensim."""
+    return f"gensim {distribution('gensim').version}, gensim/test/test_data"
+
+
+def build(table: Table, directory: Path) -> pa.Table:
+    """Read and check a set of one part from the directory of its files.
+
+    Returns a table. Raises BadDataError for the first row or count that is not as `table` says.
+    """
+    [built] = build_parts(table, directory).values()
+    return built
+
+
+def build_parts(table: Table, directory: Path) -> dict[str, pa.Table]:
+    """Read and check a set from the directory of its files.
+
+    Returns a table for each file. Raises BadDataError for the first row or count that is not as `table` says.
+    """
+    rows: dict[type[Row], list[Row]] = {kind: [] for kind in table.parts}
+    for row in table.read(directory):
+        rows[type(row)].append(_checked(row, table))
+    for kind, (file, _, expected) in table.parts.items():
+        _check_counts(rows[kind], expected, f"of {Path(file).stem}", directory)
+    if table.kind == "queries":
+        _check_ids(rows)
+    return {file: _as_table(rows[kind], schema) for kind, (file, schema, _) in table.parts.items()}
+
+
+def _check_counts(rows: Sequence[Row], expected: Mapping[str, int], what: str, directory: Path) -> None:
+    counts = Counter(row.split for row in rows)
+    for split, count in expected.items():
+        if counts[split] != count:
+            raise BadDataError(f"{directory}: split '{split}' {what} has {counts[split]} rows, expected {count}.")
+
+
+def _as_table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True))[1:]  # all but the place
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
+
+
+def _check_ids(rows: Mapping[type[Row], Sequence[Row]]) -> None:
+    """Raise BadDataError if an id is there twice, or a judgement is not of a query and a document of its split."""
+    known: dict[type[Row], set[tuple[str, str]]] = {Query: set(), Passage: set()}
+    for kind, ids in known.items():
+        for row in rows[kind]:
+            assert isinstance(row, Query | Passage)
+            if (row.split, row.id) in ids:
+                raise BadDataError(f"{row.place}: the id {row.id!r} is in split '{row.split}' twice.")
+            ids.add((row.split, row.id))
+    for row in rows[Judgement]:
+        assert isinstance(row, Judgement)
+        if (row.split, row.query) not in known[Query]:
+            raise BadDataError(f"{row.place}: split '{row.split}' has no query {row.query!r}.")
+        if not known[Passage] & {(row.split, row.document), (EVERY_SPLIT, row.document)}:
+            raise BadDataError(f"{row.place}: split '{row.split}' has no document {row.document!r}.")
+
+
+def _checked(row: Row, table: Table) -> Row:
+    _, _, splits = table.parts[type(row)]
+    if row.split not in splits:
+        raise BadDataError(f"{row.place}: unknown split '{row.split}'; known splits: {', '.join(splits)}.")
+    match row:
+        case Pair():
+            texts, label = [row.sentence1, row.sentence2], row.label
+        case Document():
+            texts, label = [row.text], row.label
+        case Query():
+            texts, label = [row.text], None
+        case _:  # published collections have documents without a text
+            texts, label = [], None
+    if not all(text.strip() for text in texts):
+        raise BadDataError(f"{row.place}: a blank text.")
+    if (label is not None or table.labels) and label not in table.labels:
+        raise BadDataError(f"{row.place}: unknown label {label!r}; known labels: {', '.join(table.labels)}.")
+    if isinstance(row, Pair) and table.scale is not None:
+        low, high = table.scale
+        if row.score is None or not math.isfinite(row.score) or not low <= row.score <= high:
+            raise BadDataError(f"{row.place}: score {row.score} is outside {low}-{high}.")
+    return row

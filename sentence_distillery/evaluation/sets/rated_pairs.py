@@ -1,0 +1,83 @@
+"""Read pairs of sentences with human ratings from a table of the user's."""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sentence_distillery.corpus.tables.formats import WHOLE, NoColumnError, Row, read_rows
+from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read
+from sentence_distillery.evaluation.sets.data import PairSet
+from sentence_distillery.io.artifacts import InputError
+
+PAIR_COLUMNS = ("sentence1", "sentence2", "score")
+
+
+def read_rated_pairs(
+    path: Path, reading: Reading, columns: Sequence[str] = PAIR_COLUMNS, scale: Sequence[float] | None = None
+) -> PairSet:
+    """Read the pairs of a table.
+
+    Args:
+        path: A file of any format with columns.
+        reading: How to read it; it has no text column.
+        columns: The columns of both sentences and of the score.
+        scale: The lowest and the highest possible score; None: those in the file.
+
+    Returns:
+        The pairs, under the name of the file.
+
+    Raises:
+        InputError: If the file cannot be read, a sentence is empty, a score is not a finite number, or there are fewer
+            than two different scores and no scale.
+    """
+    if path.is_dir():
+        raise InputError(f"{path} is a directory; give files of pairs.")
+    ((_, format),) = files_to_read([path], reading)
+    check_options(reading, {format})
+    if format in (*WHOLE, "conllu"):
+        raise InputError(f"{path} has no columns; give a table with {', '.join(columns)}, such as .csv or .parquet.")
+    left: list[str] = []
+    right: list[str] = []
+    scores: list[float] = []
+    for number, row in enumerate(_rows(path, format, columns, reading.quoting), start=1):
+        first, second, score = (row.get(name) for name in columns)
+        left.append(_sentence(first, columns[0], f"{path}, row {number}"))
+        right.append(_sentence(second, columns[1], f"{path}, row {number}"))
+        scores.append(_score(score, f"{path}, row {number}"))
+    if not scores:
+        raise InputError(f"{path} has no pairs; give at least two.")
+    low, high = scale or (min(scores), max(scores))
+    if not low < high:
+        raise InputError(f"{path}: {low:g} to {high:g} is not a scale; give --scale with the lowest and highest score.")
+    return PairSet(path.stem, "test", left, right, np.array(scores, np.float32), None, (low, high))
+
+
+def _rows(path: Path, format: str, columns: Sequence[str], quoting: bool | None) -> Iterator[Row]:
+    try:
+        yield from (row for _, row in read_rows(path, format, columns, quoting))
+    except NoColumnError as error:
+        remedy = "both sentences' columns and the score's by --pair-columns"
+        raise NoColumnError(path, error.missing, error.present, remedy) from None
+
+
+def _sentence(value: object, column: str, place: str) -> str:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise InputError(f"{place}: {column} is empty; give both sentences, or leave the row out.")
+    if not isinstance(value, str):
+        raise InputError(f"{place}: {column} is {value!r}, not text; name another column.")
+    return value
+
+
+def _score(value: object, place: str) -> float:
+    """Convert a score; raises InputError, naming the row, if it is absent or not a finite number."""
+    if value is None or value == "":
+        raise InputError(f"{place}: the score is absent; rate the pair, or leave the row out.")
+    try:
+        score = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        score = math.nan
+    if not math.isfinite(score) or "_" in str(value):  # 1_0 is 10 for Python
+        raise InputError(f"{place}: the score {value!r} is not a finite number; correct it, or leave the row out.")
+    return score

@@ -1,0 +1,225 @@
+"""Rows of benchmark files, with their place (file and line).
+
+Nothing is repaired: a row that does not fit raises BadDataError. Quotes are read as each format means them: in
+comma-separated files they enclose a field, in tab-separated ones they are characters like any other.
+"""
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+EVERY_SPLIT = "all"
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+BATCH = 1_000  # rows of a Parquet file in memory
+
+
+class BadDataError(ValueError):
+    """A row, a column or a count that does not fit; the message has value and place, the caller adds the remedy."""
+
+
+class Pair(NamedTuple):
+    place: str
+    split: str
+    sentence1: str
+    sentence2: str
+    score: float | None = None
+    label: str | None = None
+
+
+class Document(NamedTuple):
+    place: str
+    split: str
+    text: str
+    label: str
+
+
+class Query(NamedTuple):
+    place: str
+    split: str
+    id: str
+    text: str
+
+
+class Passage(NamedTuple):
+    """A document that is searched, by the queries of one split or of EVERY_SPLIT."""
+
+    place: str
+    split: str
+    id: str
+    text: str
+
+
+class Judgement(NamedTuple):
+    place: str
+    split: str
+    query: str
+    document: str
+    grade: int
+
+
+Row = Pair | Document | Query | Passage | Judgement
+
+
+def fields_of(
+    path: Path,
+    columns: Mapping[str, str],
+    names: Sequence[str] = (),
+    delimiter: str | None = None,
+    comment: str | None = None,
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (place, value of each field as text) for the rows of a table.
+
+    Args:
+        path: A file that its suffix says to be .jsonl or .parquet; any other one has rows of delimited fields.
+        columns: The file's column of each field.
+        names: All columns of a delimited file that has no header.
+        delimiter: Between fields; None is that of the suffix .csv or .tsv.
+        comment: Lines of a delimited file that start with it are left out.
+
+    Raises:
+        BadDataError: If a column is missing, a value is neither a text nor a number, or the file cannot be read.
+    """
+    rows: Iterator[tuple[str, Mapping[str, object]]]
+    if read := _READERS.get(path.suffix):
+        rows = read(path, list(columns.values()))
+    else:
+        given = delimiter or DELIMITERS[path.suffix]
+        rows = records(path, names or columns.values(), given, header=not names, comment=comment)
+    for place, row in rows:
+        yield place, {field: _text(row, column, place) for field, column in columns.items()}
+
+
+def _text(row: Mapping[str, object], column: str, place: str) -> str:
+    value = row.get(column)
+    if not isinstance(value, str | int | float):
+        raise BadDataError(f"{place}: column '{column}' has {value!r}, which is neither a text nor a number.")
+    return str(value)
+
+
+def _json_lines(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, object]]]:
+    for place, line in lines(path):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise BadDataError(f"{place}: it is not JSON ({error}).") from error
+        if not isinstance(row, dict) or (missing := [name for name in columns if name not in row]):
+            has = ", ".join(row) if isinstance(row, dict) else type(row).__name__
+            lacks = f"no field '{missing[0]}'" if isinstance(row, dict) else "no fields"
+            raise BadDataError(f"{place}: {lacks} (it has {has}).")
+        yield place, row
+
+
+def _parquet(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, object]]]:
+    try:
+        with pq.ParquetFile(path) as file:
+            if missing := [name for name in columns if name not in file.schema_arrow.names]:
+                raise BadDataError(f"{path}: no column '{missing[0]}' (it has {', '.join(file.schema_arrow.names)}).")
+            batches = file.iter_batches(BATCH, columns=columns)
+            for place, row in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):
+                yield f"{path}, row {place}", row
+    except (OSError, pa.ArrowException) as error:
+        raise BadDataError(f"{path} cannot be read: {str(error).strip()}.") from error
+
+
+_READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, dict[str, object]]]]] = {
+    ".jsonl": _json_lines,
+    ".parquet": _parquet,
+}
+
+
+def records(
+    path: Path, columns: Iterable[str], delimiter: str = ",", header: bool = True, comment: str | None = None
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (place, field by column) for each row that does not start with `comment`.
+
+    `columns` must be in the header, or name all fields if the file has no header.
+
+    Raises BadDataError with file and line for a missing column, a wrong number of fields, a stray quote, or bytes that
+    are not UTF-8.
+    """
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        if delimiter == "\t":
+            reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
+        else:
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+        try:
+            names = next(reader, []) if header else list(columns)
+            for missing in sorted(set(columns) - set(names)):
+                raise BadDataError(f"{path}, line 1: no column '{missing}' (it has {', '.join(names) or 'none'}).")
+            for fields in reader:
+                if comment and fields and fields[0].startswith(comment):
+                    continue
+                place = f"{path}, line {reader.line_num}"
+                if len(fields) != len(names):
+                    raise BadDataError(f"{place}: {len(fields)} fields, expected {len(names)} ({', '.join(names)}).")
+                yield place, dict(zip(names, fields, strict=True))
+        except csv.Error as error:
+            raise BadDataError(f"{path}, near line {reader.line_num + 1}: {error}.") from error
+        except UnicodeDecodeError as error:
+            raise BadDataError(f"{path}, line {_undecodable(path)}: {error}.") from error
+
+
+def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, str]]:
+    """Yield (place, line) for each line of a text file, without its end; only LF and CR LF end a line.
+
+    Raises BadDataError with file and line for bytes that are not in the encoding.
+    """
+    for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
+        place = f"{path}, line {number}"
+        try:
+            yield place, line.removesuffix(b"\r").decode(encoding)
+        except UnicodeDecodeError as error:
+            raise BadDataError(f"{place}: {error}.") from error
+
+
+def parallel_lines(*paths: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield (place in the first file, a line of each) for files of parallel lines; raises BadDataError if one ends."""
+    columns = [list(lines(path)) for path in paths]
+    for path, column in zip(paths, columns, strict=True):
+        if len(column) != len(columns[0]):
+            raise BadDataError(f"{path} has {len(column)} lines, {paths[0]} has {len(columns[0])}.")
+    for row in zip(*columns, strict=True):
+        yield row[0][0], [line for _, line in row]
+
+
+def whole(text: str, place: str) -> int:
+    """Convert `text` to a whole number of 0 or more; raises BadDataError."""
+    if not text.isdecimal():
+        raise BadDataError(f"{place}: {text!r} is not a whole number of 0 or more.")
+    return int(text)
+
+
+def drawn(texts: Sequence[str], count: int, seed: int) -> list[bool]:
+    """Draw `count` of the texts for a test split, the same ones in any order and with any version of the library.
+
+    They are the ones whose keyed hash is smallest. Equal texts are in one split, unless the last one drawn is among
+    them.
+
+    Example:
+        >>> drawn(["a", "b", "c", "a"], 2, seed=1)
+        [False, True, True, False]
+    """
+    key = str(seed).encode()
+    marks = [hashlib.blake2b(text.encode(), digest_size=16, key=key).digest() for text in texts]
+    chosen = set(sorted(range(len(texts)), key=marks.__getitem__)[:count])
+    return [row in chosen for row in range(len(texts))]
+
+
+def _undecodable(path: Path) -> int:
+    """Find the first line that is not UTF-8, since a text file is decoded ahead of the row that is read."""
+    with path.open("rb") as file:
+        return next(number for number, line in enumerate(file, 1) if line.decode("utf-8", "replace").encode() != line)
+
+
+def number(text: str, place: str) -> float:
+    """Convert `text` to a number; raises BadDataError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise BadDataError(f"{place}: score {text!r} is not a number.") from None

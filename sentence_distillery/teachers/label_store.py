@@ -1,0 +1,150 @@
+"""The teacher's vectors of texts, cached between runs: no text is embedded twice, in whichever corpus it stands.
+
+    data/checkpoints/soft_labels/3fa2..-09b1...labels    2,000 texts: a hash of each text, its vector in float16
+
+The first part of a name says what made the vectors: the teacher's files, its maximum length, the precision. The second
+is the hash of the content, so a damaged file is known and made again. Files are mapped, not read, and written as soon
+as their texts are embedded: an interrupted run goes on from there. A file of which no run has used a text for KEPT_DAYS
+is removed.
+
+A text has the same vector in every batch (encoders/transformer.py), so cached vectors are equal to new ones.
+On a GPU they may differ in the last digit.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.io.artifacts import atomic_file
+from sentence_distillery.io.options import Precision
+from sentence_distillery.teachers.teachers import TextEncoder
+
+AT_ONCE = 2_000  # texts in a file
+KEPT_DAYS = 60
+SUFFIX = ".labels"
+_KEY = 16  # bytes
+
+Halves = NDArray[np.float16]
+Keys = NDArray[np.bytes_]
+
+
+def _row(dimension: int) -> np.dtype[Any]:
+    return np.dtype([("key", f"S{_KEY}"), ("vector", "<f2", (dimension,))])
+
+
+def keys(texts: Iterable[str]) -> Keys:
+    """Return the hash of each text, (texts,)."""
+    return np.array([hashlib.blake2b(text.encode(), digest_size=_KEY).digest() for text in texts], f"S{_KEY}")
+
+
+@dataclass
+class LabelStore:
+    """The vectors of one teacher.
+
+    Args:
+        encoder: The teacher.
+        precision: Of its matrix products.
+        directory: The files, also those of other teachers.
+    """
+
+    encoder: TextEncoder
+    precision: Precision
+    directory: Path
+    _files: dict[Path, NDArray[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for file in sorted(self.directory.glob(f"{self._identity}-*{SUFFIX}")):
+            self._open(file)
+
+    @cached_property
+    def _identity(self) -> str:
+        """A hash of everything besides its text that changes a vector."""
+        how = "mean" if self.precision == "float32" else f"mean {self.precision}"
+        about = f"{self.encoder.fingerprint} {how} {self.encoder.maximum_length}"
+        return hashlib.sha256(about.encode()).hexdigest()[:16]
+
+    def _open(self, file: Path) -> None:
+        """Map a file; remove it if it is damaged."""
+        row = _row(self.encoder.dimension)
+        with file.open("rb") as content:
+            whole = hashlib.file_digest(content, "sha256").hexdigest()
+        if file.stem != f"{self._identity}-{whole[:32]}" or file.stat().st_size % row.itemsize:
+            file.unlink()
+        else:
+            self._files[file] = np.memmap(file, row, "r") if file.stat().st_size else np.zeros(0, row)
+
+    @cached_property
+    def _index(self) -> tuple[Keys, NDArray[np.int64]]:
+        """The sorted keys of all files, and the place of each, counted over all files."""
+        found = np.concatenate([np.zeros(0, f"S{_KEY}"), *(rows["key"] for rows in self._files.values())])
+        order = np.argsort(found, kind="stable")
+        return found[order], order
+
+    def _places(self, wanted: Keys) -> NDArray[np.int64]:
+        """Return the place of each key, -1 if no file has it."""
+        known, order = self._index
+        if not len(known):
+            return np.full(len(wanted), -1)
+        near = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where(known[near] == wanted, order[near], -1)
+
+    def missing(self, groups: Iterable[Sequence[str]]) -> tuple[list[str], int]:
+        """Find the texts that have no vector yet; the files of the others count as used now.
+
+        Args:
+            groups: Texts, some at a time.
+
+        Returns:
+            The different texts that have none, and the number of those that have one.
+        """
+        absent, taken = dict[str, None](), np.zeros(len(self._index[0]), bool)
+        for texts in groups:
+            places = self._places(keys(texts))
+            taken[places[places >= 0]] = True
+            absent |= dict.fromkeys(texts[row] for row in np.flatnonzero(places < 0).tolist())
+        begin = 0
+        for file, rows in self._files.items():
+            if taken[begin : begin + len(rows)].any():
+                os.utime(file)
+            begin += len(rows)
+        return list(absent), int(taken.sum())
+
+    def add(self, texts: Sequence[str], vectors: Halves) -> None:
+        """Keep the vectors of some texts, (texts, dimension), in a file of their own."""
+        rows = np.zeros(len(texts), _row(self.encoder.dimension))
+        rows["key"], rows["vector"] = keys(texts), vectors
+        content = rows.tobytes()
+        file = self.directory / f"{self._identity}-{hashlib.sha256(content).hexdigest()[:32]}{SUFFIX}"
+        with atomic_file(file) as partial:
+            partial.write_bytes(content)
+        self._open(file)
+        self.__dict__.pop("_index", None)
+
+    def vectors(self, texts: Sequence[str]) -> Halves:
+        """Return the vectors of texts that none is missing of, (texts, dimension)."""
+        places = self._places(keys(texts))
+        assert (places >= 0).all()
+        found = np.zeros((len(texts), self.encoder.dimension), np.float16)
+        begin = 0
+        for rows in self._files.values():
+            here = (places >= begin) & (places < begin + len(rows))
+            if here.any():
+                found[here] = rows["vector"][places[here] - begin]
+            begin += len(rows)
+        return found
+
+
+def forget_old(directory: Path) -> None:
+    """Remove the files that no run has used for KEPT_DAYS, and what killed runs have left."""
+    oldest = time.time() - KEPT_DAYS * 86_400
+    for file in directory.iterdir() if directory.exists() else ():
+        if file.suffix != SUFFIX or file.stat().st_mtime < oldest:
+            file.unlink()

@@ -1,0 +1,252 @@
+"""The modules after a transformer, from the files of sentence-transformers.
+
+    modules.json                           the modules in their order: Transformer, Pooling, Dense, Normalize
+    1_Pooling/config.json                  how the token outputs are pooled
+    2_Dense/config.json, model.safetensors a linear layer and an activation, one folder each
+    sentence_bert_config.json              the maximum length, and whether texts are lower-cased
+    config_sentence_transformers.json      prompts, such as `query: `, and which one is the default
+
+An encoder without modules.json is a mean over its tokens. One with a module or a pooling that is not listed here is
+refused: distilled in another way, it would give other vectors than those that its authors measured.
+
+The pooled vector of n tokens with the outputs h_1 ... h_n is
+
+    cls                    h_1
+    lasttoken              h_n
+    max                    max h_i, component by component
+    mean                   1/n sum h_i
+    mean_sqrt_len_tokens   1/sqrt(n) sum h_i
+    weightedmean           sum i h_i / sum i
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from sentence_distillery.io.artifacts import InputError, read_json
+from sentence_distillery.io.contents import Content
+from sentence_distillery.teachers.pooling import weighted_mean
+
+MODULES = "modules.json"
+WEIGHTS = "model.safetensors"
+FORMER = {  # keys of former versions of 1_Pooling/config.json, in the order in which their vectors are joined
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+ACTIVATIONS = ("GELU", "Identity", "LeakyReLU", "ReLU", "SiLU", "Sigmoid", "Tanh")
+
+
+class Module(Content):
+    """A module of modules.json."""
+
+    type: str
+    path: str
+
+
+class Settings(Content):
+    """The settings in sentence_bert_config.json and config_sentence_transformers.json."""
+
+    max_seq_length: int | None = None
+    do_lower_case: bool | None = None
+    prompts: dict[str, str] | None = None
+    default_prompt_name: str | None = None
+
+
+def _sum(hidden: Tensor, mask: Tensor) -> Tensor:
+    return torch.einsum("bt,btd->bd", mask, hidden)
+
+
+def _last(hidden: Tensor, mask: Tensor) -> Tensor:
+    places = torch.arange(mask.shape[1], device=mask.device)
+    return hidden[torch.arange(len(hidden), device=mask.device), (places * (mask > 0)).argmax(dim=1)]
+
+
+def _by_place(hidden: Tensor, mask: Tensor) -> Tensor:
+    return weighted_mean(hidden, mask * torch.arange(1, mask.shape[1] + 1, device=mask.device))
+
+
+# name -> pooling of hidden (batch, tokens, dimension) with mask (batch, tokens), 1.0 on tokens that count, else 0.0
+POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "cls": lambda hidden, mask: hidden[torch.arange(len(hidden), device=mask.device), mask.argmax(dim=1)],
+    "max": lambda hidden, mask: hidden.masked_fill(mask[..., None] == 0, -torch.inf).amax(dim=1),
+    "mean": weighted_mean,
+    "mean_sqrt_len_tokens": lambda hidden, mask: _sum(hidden, mask) / mask.sum(dim=1, keepdim=True).sqrt(),
+    "weightedmean": _by_place,
+    "lasttoken": _last,
+}
+
+
+@dataclass(frozen=True)
+class SentenceModules:
+    """The modules after the transformer, and the prompts before it.
+
+    Attributes:
+        poolings: Names of POOLINGS; the vectors of several are joined.
+        layers: Dense layers, and normalisations that a dense layer follows.
+        normalize: Whether the vector has unit length in the end.
+        prompt: The text before every text.
+        prompts: The encoder's own prompts by name.
+        include_prompt: Whether the prompt's tokens are pooled.
+        lower_case: Whether texts are lower-cased.
+        max_seq_length: Word pieces of a text that it reads, or None if only the transformer's own files say.
+        transformer: The folder of the transformer below that of the encoder.
+        files: Files that shape an embedding, apart from those of the transformer.
+    """
+
+    poolings: tuple[str, ...] = ("mean",)
+    layers: nn.Sequential = field(default_factory=nn.Sequential)
+    normalize: bool = False
+    prompt: str = ""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    include_prompt: bool = True
+    lower_case: bool = False
+    max_seq_length: int | None = None
+    transformer: str = ""
+    files: tuple[Path, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a mean over tokens, and nothing else; unit length aside, which changes no direction."""
+        means = self.poolings == ("mean",) and not len(self.layers)
+        return means and not self.prompt and not self.lower_case
+
+    def dimension(self, hidden: int) -> int:
+        """Return the dimension of an embedding of a transformer whose outputs have `hidden` dimensions."""
+        widths = [layer.out_features for layer in self.layers.modules() if isinstance(layer, nn.Linear)]
+        return widths[-1] if widths else hidden * len(self.poolings)
+
+    def text(self, text: str) -> str:
+        """Return the text that the tokenizer gets."""
+        prompted = self.prompt + text
+        return prompted.lower() if self.lower_case else prompted
+
+    def pool(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Pool token outputs, and apply the layers.
+
+        Args:
+            hidden: (batch, tokens, dimension).
+            mask: (batch, tokens), 1.0 on the tokens that count, else 0.0; at least one of a row counts.
+
+        Returns:
+            (batch, dimension), before `normalize`.
+        """
+        pooled = torch.cat([POOLINGS[name](hidden, mask) for name in self.poolings], dim=1)
+        layered: Tensor = self.layers(pooled)
+        return layered
+
+
+class Normalize(nn.Module):
+    """Scales vectors to unit length."""
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Return (batch, dimension) of unit length; a zero vector stays zero."""
+        return nn.functional.normalize(vectors, dim=1)
+
+
+def read_modules(directory: Path) -> SentenceModules:
+    """Read the modules, prompts and settings of an encoder from its files.
+
+    Args:
+        directory: That of the encoder.
+
+    Returns:
+        The modules; without modules.json, a mean.
+
+    Raises:
+        InputError: If a file is missing or broken, or has a module, a pooling or an activation that is not known.
+    """
+    path = directory / MODULES
+    if not path.is_file():
+        return SentenceModules()
+    kinds = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in _entries(path)]
+
+    # Another order or module would give other vectors than the published ones, so it is refused and not guessed.
+    order = [kind for kind, _ in kinds]
+    if order[:2] != ["Transformer", "Pooling"] or not set(order[2:]) <= {"Dense", "Normalize"}:
+        raise InputError(
+            f"{path} has the modules {', '.join(order)}; known are Transformer and Pooling, followed by Dense and "
+            "Normalize. Name another teacher, or write its vectors to a file."
+        )
+    transformer, pooling = (directory / place for _, place in kinds[:2])
+    after = [_layer(kind, directory / place) for kind, place in kinds[2:]]
+
+    # A last Normalize is a flag and not a layer, since vectors are brought to unit length in any case.
+    normalize = bool(after) and isinstance(after[-1], Normalize)
+
+    # All these files shape an embedding, so the fingerprint of the teacher covers them.
+    configs = [pooling / "config.json", *(directory / place for kind, place in kinds[2:] if kind == "Dense")]
+    files = [path, *(each for place in configs for each in (sorted(place.iterdir()) if place.is_dir() else [place]))]
+    about = _optional(transformer / "sentence_bert_config.json")
+    prompts = _optional(directory / "config_sentence_transformers.json")
+    pooled = read_json(pooling / "config.json", dict[str, Any])
+    return SentenceModules(
+        poolings=_poolings(pooled, pooling / "config.json"),
+        layers=nn.Sequential(*(after[:-1] if normalize else after)),
+        normalize=normalize,
+        prompt=_default_prompt(prompts, directory),
+        prompts=dict(prompts.get("prompts") or {}),
+        include_prompt=bool(pooled.get("include_prompt", True)),
+        lower_case=bool(about.get("do_lower_case", False)),
+        max_seq_length=about.get("max_seq_length"),
+        transformer=kinds[0][1],
+        files=tuple(files),
+    )
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    modules: list[dict[str, Any]] = read_json(path, list[Module])
+    return modules
+
+
+def _optional(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = read_json(path, Settings) if path.is_file() else {}
+    return content
+
+
+def _poolings(config: dict[str, Any], path: Path) -> tuple[str, ...]:
+    """Read the poolings of present and former versions of the file."""
+    given = config.get("pooling_mode") or [name for key, name in FORMER.items() if config.get(key)] or ["mean"]
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if unknown := [name for name in names if name not in POOLINGS]:
+        raise InputError(f"{path}: unknown pooling '{unknown[0]}'; known: {', '.join(POOLINGS)}. Name another teacher.")
+    return names
+
+
+def _default_prompt(config: dict[str, Any], directory: Path) -> str:
+    name = config.get("default_prompt_name")
+    prompts = config.get("prompts") or {}
+    if name is not None and name not in prompts:
+        raise InputError(f"{directory}: the default prompt '{name}' is not among its prompts {', '.join(prompts)}.")
+    return str(prompts[name]) if name is not None else ""
+
+
+def _layer(kind: str, directory: Path) -> nn.Module:
+    """Make a Dense or Normalize module."""
+    if kind == "Normalize":
+        return Normalize()
+    config = read_json(directory / "config.json", dict[str, Any])
+    name = str(config.get("activation_function", "torch.nn.modules.linear.Identity")).rpartition(".")[2]
+    if name not in ACTIVATIONS:
+        raise InputError(
+            f"{directory / 'config.json'}: unknown activation '{name}'; known: {', '.join(ACTIVATIONS)}. Name another "
+            "teacher."
+        )
+    try:
+        linear = nn.Linear(config["in_features"], config["out_features"], bias=bool(config.get("bias", True)))
+        linear.load_state_dict(
+            {name.removeprefix("linear."): each for name, each in load_file(directory / WEIGHTS).items()}
+        )
+    except (OSError, SafetensorError, RuntimeError, KeyError, TypeError) as error:
+        raise InputError(f"{directory / WEIGHTS} does not hold the weights of a dense layer: {error!r}") from error
+    activation: nn.Module = getattr(nn, name)()
+    return nn.Sequential(linear.requires_grad_(False), activation)

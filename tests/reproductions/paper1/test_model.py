@@ -1,0 +1,176 @@
+"""WordVectors on disk: round trips, and refusal of damaged files."""
+
+import json
+import pickle
+import struct
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from reproductions.paper1.word_vectors.model import SCHEMA, WordVectors
+from sentence_distillery.io.artifacts import InputError, write_json, write_table, write_tensors
+
+
+def three_words() -> WordVectors:
+    vectors = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32)
+    return WordVectors(["rain", "naïve", "sun"], np.array([9, 4, 2]), vectors)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    directory = tmp_path / "model"
+    three_words().save(directory, {"window": 5})
+    return directory
+
+
+def refused(directory: Path, file: str, reason: str) -> None:
+    """Loading `directory` names the file at fault and the reason."""
+    with pytest.raises(InputError, match=reason) as raised:
+        WordVectors.load(directory)
+    assert str(directory / file) in str(raised.value)
+
+
+def test_what_is_saved_comes_back(saved: Path) -> None:
+    model = WordVectors.load(saved)
+    assert model.words == ["rain", "naïve", "sun"]
+    assert model.counts.tolist() == [9, 4, 2]
+    assert model.counts.dtype == np.int64
+    assert model.vectors.tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert model.index["sun"] == 2
+    assert json.loads((saved / "config.json").read_text()) == {"vocabulary": 3, "dimension": 2, "window": 5}
+
+
+def test_saving_replaces_the_whole_directory(saved: Path) -> None:
+    (saved / "left-over.txt").touch()
+    three_words().save(saved, {})
+    assert sorted(path.name for path in saved.parent.iterdir()) == ["model"]
+    assert not (saved / "left-over.txt").exists()
+
+
+def test_vectors_that_are_not_finite_are_not_saved(tmp_path: Path) -> None:
+    model = three_words()
+    model.vectors[1, 0] = np.nan
+    with pytest.raises(InputError, match="vector of 'naïve' is not finite"):
+        model.save(tmp_path / "model", {})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("file", ["vectors.safetensors", "vocabulary.parquet", "config.json"])
+def test_missing_file(saved: Path, file: str) -> None:
+    (saved / file).unlink()
+    refused(saved, file, "Restore or rebuild it")
+
+
+@pytest.mark.fault(21)
+def test_pickle_is_refused(saved: Path) -> None:
+    """A pickle under the name vectors.safetensors is refused, with no fallback."""
+    (saved / "vectors.safetensors").write_bytes(pickle.dumps({"vectors": np.zeros((3, 2), dtype=np.float32)}))
+    refused(saved, "vectors.safetensors", "Pickled models .* are refused")
+
+
+@pytest.mark.fault(22)
+def test_oversized_header(saved: Path) -> None:
+    """A header that claims 2^40 bytes is refused without allocating them."""
+    path = saved / "vectors.safetensors"
+    path.write_bytes(struct.pack("<Q", 2**40) + path.read_bytes()[8:])
+    refused(saved, "vectors.safetensors", "not a readable safetensors file")
+
+
+@pytest.mark.parametrize("offsets", [[0, 48], [8, 24], [0, 16], [24, 0]])
+@pytest.mark.fault(22)
+def test_bad_offsets(saved: Path, offsets: list[int]) -> None:
+    """Data offsets that leave the file, leave a gap, or disagree with the shape are refused."""
+    tensor = {"dtype": "F32", "shape": [3, 2], "data_offsets": offsets}
+    header = json.dumps({"vectors": tensor}).encode()
+    (saved / "vectors.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(24))
+    refused(saved, "vectors.safetensors", "not a readable safetensors file")
+
+
+@pytest.mark.fault(22)
+def test_truncated_vectors(saved: Path) -> None:
+    """A file cut short is refused."""
+    path = saved / "vectors.safetensors"
+    path.write_bytes(path.read_bytes()[:-4])
+    refused(saved, "vectors.safetensors", "not a readable safetensors file")
+
+
+@pytest.mark.fault(22)
+def test_missing_tensor(saved: Path) -> None:
+    """The error says which tensor is missing and which there are."""
+    write_tensors(saved / "vectors.safetensors", {"embedding": np.zeros((3, 2), dtype=np.float32)})
+    refused(saved, "vectors.safetensors", "no tensor 'vectors' .it has embedding")
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 2), (6,), (3, 2, 1)])
+@pytest.mark.fault(22)
+def test_wrong_dimension(saved: Path, shape: tuple[int, ...]) -> None:
+    """Vectors of a shape other than vocabulary and config.json say are refused."""
+    write_tensors(saved / "vectors.safetensors", {"vectors": np.zeros(shape, dtype=np.float32)})
+    refused(saved, "vectors.safetensors", r"expected \(3, 2\)")
+
+
+@pytest.mark.fault(22)
+def test_wrong_dtype(saved: Path) -> None:
+    """Vectors are float32."""
+    write_tensors(saved / "vectors.safetensors", {"vectors": np.zeros((3, 2))})
+    refused(saved, "vectors.safetensors", "float64, not float32")
+
+
+@pytest.mark.fault(22)
+def test_not_finite(saved: Path) -> None:
+    """A vector that is not finite is refused, by its word."""
+    vectors = three_words().vectors
+    vectors[2, 1] = np.inf
+    write_tensors(saved / "vectors.safetensors", {"vectors": vectors})
+    refused(saved, "vectors.safetensors", "vector of 'sun' is not finite")
+
+
+@pytest.mark.parametrize("dimension", [None, "2", 0, True])
+def test_config_without_a_dimension(saved: Path, dimension: object) -> None:
+    write_json(saved / "config.json", {"vocabulary": 3, "dimension": dimension})
+    refused(saved, "config.json", r"dimension: Input should be .*, found")
+
+
+@pytest.mark.parametrize(
+    ("words", "counts", "reason"),
+    [
+        (["rain", "sun", "rain"], [9, 4, 2], "the word 'rain' twice"),
+        (["rain", None, "sun"], [9, 4, 2], "empty cells"),
+        (["rain", "snow", "sun"], [9, 0, 2], "'snow' has the count 0"),
+    ],
+)
+def test_vocabulary_that_makes_no_sense(saved: Path, words: list[str | None], counts: list[int], reason: str) -> None:
+    write_table(saved / "vocabulary.parquet", pa.table([words, counts], schema=SCHEMA))
+    refused(saved, "vocabulary.parquet", reason)
+
+
+@pytest.mark.parametrize("length", [0, 3, 4, 100, -1])
+@pytest.mark.fault(15)
+def test_truncated_vocabulary(saved: Path, length: int) -> None:
+    """A vocabulary cut short is a clean error."""
+    path = saved / "vocabulary.parquet"
+    path.write_bytes(path.read_bytes()[:length])
+    refused(saved, "vocabulary.parquet", "cannot be read")
+
+
+@pytest.mark.fault(15)
+def test_flipped_bit_in_the_vocabulary(saved: Path) -> None:
+    """Wherever a bit flips, the model is refused by name or comes back unchanged; no other error escapes."""
+    path = saved / "vocabulary.parquet"
+    intact = path.read_bytes()
+    caught = 0
+    for position in range(len(intact)):
+        damaged = bytearray(intact)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        try:
+            model = WordVectors.load(saved)
+        except InputError as error:
+            assert str(path) in str(error)
+            caught += 1
+        else:
+            assert model.words == three_words().words
+            assert model.counts.tolist() == three_words().counts.tolist()
+    assert caught > len(intact) / 3

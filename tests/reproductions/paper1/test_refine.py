@@ -1,0 +1,200 @@
+"""The refine stage: its samples, counts and files."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from gensim.test.utils import datapath
+
+from reproductions.paper1.word_vectors import refinement as refine
+from reproductions.paper1.word_vectors.corpus import read_sentences
+from reproductions.paper1.word_vectors.model import WordVectors
+from sentence_distillery.io.artifacts import read_table, write_table
+from sentence_distillery.io.ragged import TokenIds
+from stages.paper1 import refine as refine_stage
+from stages.paper1 import skipgram
+from stages.params import load_params
+from stages.paths import CURVES, REFINED, SENTENCES, SKIPGRAM
+
+from .conftest import REPULSION, SCHEMA, write_corpus, write_params
+
+
+def curve() -> list[dict[str, float]]:
+    with CURVE.open(encoding="utf-8", newline="") as file:
+        return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+
+
+CURVE = CURVES / "refine.csv"
+CONTRASTIVE = {"epochs": 2, "batch_size": 64}
+
+
+@pytest.fixture
+def trained(workspace: Path) -> Path:
+    skipgram.main()
+    return workspace
+
+
+def write_contrastive(**changes: Any) -> None:
+    write_params(refine={"objective": "contrastive"}, contrastive=CONTRASTIVE | changes)
+
+
+def written() -> dict[str, bytes]:
+    """Return the bytes of the stage's outputs."""
+    return {path.name: path.read_bytes() for path in (*REFINED.iterdir(), CURVE)}
+
+
+def test_files_and_counters(trained: Path) -> None:
+    refine_stage.main()
+    before, after = WordVectors.load(SKIPGRAM), WordVectors.load(REFINED)
+    assert after.words == before.words
+    assert after.counts.tolist() == before.counts.tolist()
+    lengths = np.linalg.norm(before.vectors, axis=1)
+    moved = (np.linalg.norm(after.vectors - before.vectors, axis=1) / lengths).mean()
+    assert [row["iteration"] for row in curve()] == [1, 2, 3]
+    assert 0 < moved < 0.01
+    assert curve()[-1]["displacement"] == pytest.approx(moved, rel=1e-3)
+    summary = json.loads(Path("reports/counters/refine.json").read_text())
+    assert summary["unit"] == "sentences"
+    assert summary["total"] == 200
+    config = json.loads((REFINED / "config.json").read_text())
+    assert config["learning_rate"] == 1e-4
+    assert config["skipgram"]["window"] == 5
+
+
+@pytest.mark.parametrize("objective", ["repulsion", "contrastive"])
+@pytest.mark.fault(27)
+def test_the_same_bytes_twice(trained: Path, objective: str) -> None:
+    """One seed makes the same bytes."""
+    write_params(refine=REPULSION | {"objective": objective}, contrastive=CONTRASTIVE)
+    refine_stage.main()
+    first = written()
+    refine_stage.main()
+    assert written() == first
+
+
+def test_contrastive_files_and_counters(trained: Path) -> None:
+    write_contrastive()
+    refine_stage.main()
+    before, after = WordVectors.load(SKIPGRAM), WordVectors.load(REFINED)
+    assert after.words == before.words
+    assert list(curve()[0]) == ["iteration", "mean_kl", "displacement", "loss", "related_kl"]
+    assert [row["iteration"] for row in curve()] == [1, 2]
+    moved = (np.linalg.norm(after.vectors - before.vectors, axis=1) / np.linalg.norm(before.vectors, axis=1)).mean()
+    assert curve()[-1]["displacement"] == pytest.approx(moved, rel=1e-4)
+    assert moved > 0.05
+    summary = json.loads(Path("reports/counters/refine.json").read_text())
+    known = [sum(word in before.index for word in words) for words in read_sentences(SENTENCES, "content")]
+    assert summary["kept"] == sum(count >= 2 for count in known)
+    assert summary["dropped"] == {"fewer than two known words": sum(count < 2 for count in known)}
+    config = json.loads((REFINED / "config.json").read_text())
+    assert (config["objective"], config["margin"], config["epochs"]) == ("contrastive", 0.2, 2)
+    assert "iterations" not in config
+    assert config["skipgram"]["window"] == 5
+
+
+def test_contrastive_parameters_leave_repulsion_alone(trained: Path) -> None:
+    refine_stage.main()
+    first = written()
+    write_params(refine=REPULSION, contrastive={"epochs": 7, "seed": 9, "margin": 5.0})
+    refine_stage.main()
+    assert written() == first
+
+
+def test_contrastive_reads_articles_not_sentences_alone(trained: Path) -> None:
+    """The same sentences as articles of one sentence each have no neighbours, and other vectors come out."""
+    write_contrastive()
+    refine_stage.main()
+    first = (REFINED / "vectors.safetensors").read_bytes()
+    pairs = json.loads(Path("reports/counters/refine.json").read_text())["details"]["pairs"]
+    for part in sorted(SENTENCES.iterdir()):
+        table = read_table(part, SCHEMA)
+        offset = 1000 * int(part.stem[-1])
+        write_table(part, table.set_column(0, "document", pa.array([offset + row for row in range(len(table))])))
+    refine_stage.main()
+    summary = json.loads(Path("reports/counters/refine.json").read_text())
+    assert summary["details"]["pairs"] == summary["kept"] < pairs
+    assert (REFINED / "vectors.safetensors").read_bytes() != first
+
+
+@pytest.mark.fault(19)
+def test_one_article_has_nothing_unrelated(trained: Path) -> None:
+    """A corpus of one article is refused with the remedy."""
+    (SENTENCES / "part-00001.parquet").unlink()
+    documents = Path(datapath("lee_background.cor")).read_text(encoding="utf-8").splitlines()
+    write_corpus(documents[:1])
+    write_contrastive()
+    with pytest.raises(SystemExit, match=r"all in one article, so none is unrelated.*add more text"):
+        refine_stage.main()
+    assert not REFINED.exists()
+
+
+@pytest.mark.fault(23)
+def test_contrastive_divergence(trained: Path) -> None:
+    """A result that is not finite stops the stage with the remedy; earlier output stays."""
+    write_contrastive()
+    refine_stage.main()
+    before = written()
+    write_contrastive(learning_rate=1e38, optimizer="sgd")
+    with pytest.raises(SystemExit, match=r"Lower learning_rate, which is 1e\+38"):
+        refine_stage.main()
+    assert written() == before
+
+
+@pytest.mark.fault(19)
+def test_sentences_of_unknown_words_are_counted(trained: Path) -> None:
+    """A sentence without a known word is a counted drop, as the printed `continue`."""
+    write_corpus(["Qwxz vbnm. Zzyx"], part=2)
+    write_params(refine=REPULSION | {"iterations": 1, "sentences": 100_000})
+    refine_stage.main()
+    known = set(WordVectors.load(SKIPGRAM).words)
+    empty = sum(not known.intersection(words) for words in read_sentences(SENTENCES, "content"))
+    summary = json.loads(Path("reports/counters/refine.json").read_text())
+    assert empty >= 2
+    assert summary["dropped"] == {"zero vector": empty}
+    assert summary["total"] == len(list(read_sentences(SENTENCES, "content")))
+
+
+def test_no_known_sentence(trained: Path) -> None:
+    for part in SENTENCES.iterdir():
+        part.unlink()
+    write_corpus(["Qwxz vbnm. Zzyx"])
+    with pytest.raises(SystemExit, match=r"0 of 2 sentences drawn .* no pair can be made"):
+        refine_stage.main()
+    assert not REFINED.exists()
+
+
+@pytest.mark.parametrize(
+    ("learning_rate", "reason"),
+    [
+        (1e308, r"The loss is -?(nan|inf) at epoch \d, step \d"),
+        (1e200, "Some refined vectors are not finite in float32"),
+    ],
+)
+@pytest.mark.fault(23)
+def test_divergence_keeps_what_was_there(trained: Path, learning_rate: float, reason: str) -> None:
+    """A loss or a result that is not finite stops the stage with the remedy; earlier output stays."""
+    refine_stage.main()
+    before = (REFINED / "vectors.safetensors").read_bytes()
+    write_params(refine=REPULSION | {"learning_rate": learning_rate})
+    with pytest.raises(SystemExit, match=rf"{reason}\. Lower learning_rate"):
+        refine_stage.main()
+    assert (REFINED / "vectors.safetensors").read_bytes() == before
+
+
+def test_no_skipgram_vectors(workspace: Path) -> None:
+    with pytest.raises(SystemExit, match=r"models/skipgram/vocabulary\.parquet cannot be read: it does not exist"):
+        refine_stage.main()
+
+
+def test_draw_is_seeded_and_without_repeats(workspace: Path) -> None:
+    write_params(refine={"sentences": 5})
+    params = load_params().refine
+    corpus = TokenIds.from_lists([[number] for number in range(20)])
+    drawn = refine.draw(corpus, params).ids.tolist()
+    assert drawn == refine.draw(corpus, params).ids.tolist()
+    assert len(set(drawn)) == 5
+    assert drawn != sorted(drawn)

@@ -1,0 +1,106 @@
+"""The skip-gram stage: the words, counts and bytes that it writes."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gensim.models import Word2Vec
+
+from reproductions.paper1.word_vectors import skipgram
+from reproductions.paper1.word_vectors.corpus import read_sentences
+from reproductions.paper1.word_vectors.model import WordVectors
+from sentence_distillery.io.artifacts import InputError
+from stages.paper1 import skipgram as skipgram_stage
+from stages.params import load_params
+from stages.paths import SENTENCES, SKIPGRAM
+
+from .conftest import write_corpus, write_params
+
+ROOT = Path(__file__).parents[3]
+
+
+def run_in_a_process(hash_seed: int) -> dict[str, bytes]:
+    """The bytes of each file in models/skipgram, from a process with this PYTHONHASHSEED."""
+    environment = os.environ | {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-m", "stages.paper1.skipgram"], env=environment, check=True)
+    return {path.name: path.read_bytes() for path in SKIPGRAM.iterdir()}
+
+
+def test_words_counts_and_counters(workspace: Path) -> None:
+    skipgram_stage.main()
+    counts = Counter(word for words in read_sentences(SENTENCES, "content") for word in words)
+    frequent = {word: count for word, count in counts.items() if count >= 2}
+    model = WordVectors.load(SKIPGRAM)
+    assert dict(zip(model.words, model.counts.tolist(), strict=True)) == frequent
+    assert (np.diff(model.counts) <= 0).all()
+    assert model.vectors.shape == (len(frequent), 50)
+    summary = json.loads(Path("reports/counters/skipgram.json").read_text())
+    assert summary["unit"] == "words"
+    assert summary["total"] == len(counts)
+    assert summary["kept"] == len(frequent)
+    assert summary["dropped"] == {"rare": len(counts) - len(frequent)}
+
+
+def test_config_says_how_it_was_made(workspace: Path) -> None:
+    skipgram_stage.main()
+    config = json.loads((SKIPGRAM / "config.json").read_text())
+    sentences = list(read_sentences(SENTENCES, "content"))
+    assert config["sentences"] == len(sentences)
+    assert config["corpus_tokens"] == sum(map(len, sentences))
+    assert config["window"] == 5
+    assert config["gensim"].startswith("4.")
+
+
+def test_vectors_are_those_of_gensim(workspace: Path) -> None:
+    """Counting the words ourselves and streaming the parts has the same result as gensim on the full corpus."""
+    skipgram_stage.main()
+    sentences = list(read_sentences(SENTENCES, "content"))
+    reference = Word2Vec(
+        sentences, sg=1, vector_size=50, window=5, min_count=2, negative=5, epochs=2, seed=1, workers=1
+    )
+    model = WordVectors.load(SKIPGRAM)
+    assert model.words == reference.wv.index_to_key
+    np.testing.assert_array_equal(model.vectors, reference.wv.vectors)
+
+
+@pytest.mark.fault(27)
+def test_the_same_bytes_in_different_processes(workspace: Path) -> None:
+    """One seed and one worker give the same bytes, whatever the process's hash seed."""
+    assert run_in_a_process(hash_seed=1) == run_in_a_process(hash_seed=2)
+
+
+def test_no_word_is_frequent_enough(workspace: Path) -> None:
+    write_params(skipgram={"minimum_count": 100_000})
+    with pytest.raises(SystemExit, match=r"none of them 100000 times; lower minimum_count"):
+        skipgram_stage.main()
+    assert not SKIPGRAM.exists()
+
+
+@pytest.mark.fault(15)
+def test_damaged_part(workspace: Path) -> None:
+    """A truncated part of the corpus is a clean error that names it."""
+    part = SENTENCES / "part-00001.parquet"
+    part.write_bytes(part.read_bytes()[:-100])
+    with pytest.raises(SystemExit, match=r"part-00001\.parquet cannot be read"):
+        skipgram_stage.main()
+
+
+@pytest.mark.fault(15)
+def test_part_damaged_while_training(workspace: Path) -> None:
+    """An error in gensim's reading thread ends the training instead of leaving it waiting."""
+    params = load_params().skipgram
+    counts = skipgram.count_words(read_sentences(SENTENCES, "content"))
+    (SENTENCES / "part-00001.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match=r"part-00001\.parquet cannot be read"):
+        skipgram.train(SENTENCES, params, counts)
+
+
+def test_sentences_without_content_words(workspace: Path) -> None:
+    write_corpus(["It is the. The rain and the sun. Rain and sun and rain"], part=1)
+    skipgram_stage.main()
+    assert {"rain", "sun"} <= set(WordVectors.load(SKIPGRAM).words)

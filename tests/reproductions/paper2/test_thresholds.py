@@ -1,0 +1,84 @@
+"""Thresholds: by hand, and never below any other in accuracy."""
+
+import numpy as np
+import pytest
+
+from reproductions.paper2.pairs.thresholds import Folds, accuracy, best_threshold, cross_validated, even_odds, f1
+
+LABELS = np.array([0, 1, 1], np.int8)
+
+
+def test_half_way_between_the_scores() -> None:
+    assert best_threshold(np.array([0.2, 0.6, 0.8], np.float32), LABELS) == pytest.approx(0.4)
+
+
+def test_no_threshold_parts_equal_scores() -> None:
+    """Of 0.5, 0.5 and 0.9 with labels 0, 1, 1 no threshold is right about all."""
+    scores = np.array([0.5, 0.5, 0.9], np.float32)
+    found = best_threshold(scores, LABELS)
+    assert accuracy(scores, LABELS, found) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_label_only(label: int) -> None:
+    scores = np.array([0.1, 0.2], np.float32)
+    labels = np.array([label, label], np.int8)
+    assert accuracy(scores, labels, best_threshold(scores, labels)) == 1.0
+
+
+def test_no_other_threshold_is_better() -> None:
+    generator = np.random.default_rng(1)
+    for _ in range(20):
+        scores = generator.integers(0, 12, 40).astype(np.float32)  # with ties
+        labels = generator.integers(0, 2, 40).astype(np.int8)
+        tried = max(accuracy(scores, labels, bound) for bound in np.arange(-0.5, 13))
+        assert accuracy(scores, labels, best_threshold(scores, labels)) == pytest.approx(tried)
+
+
+def test_cross_validation_knows_what_it_does_not_see() -> None:
+    """Labels that follow from the score are found; of labels drawn at random a fold is about half right."""
+    generator = np.random.default_rng(1)
+    scores = generator.random(400).astype(np.float32)
+    clear = cross_validated(scores, (scores > 0.3).astype(np.int8), Folds(10, 1))
+    assert clear.accuracy > 0.98 and clear.value == pytest.approx(0.3, abs=0.02)
+    chance = cross_validated(scores, generator.integers(0, 2, 400).astype(np.int8), Folds(10, 1))
+    assert 0.4 < chance.accuracy < 0.6
+
+
+def test_cross_validation_depends_on_its_seed_alone() -> None:
+    scores = np.random.default_rng(1).random(50).astype(np.float32)
+    labels = np.random.default_rng(2).integers(0, 2, 50).astype(np.int8)
+    assert cross_validated(scores, labels, Folds(5, 3)) == cross_validated(scores, labels, Folds(5, 3))
+
+
+def test_even_odds_are_where_they_were_put() -> None:
+    """Labels drawn with the odds exp(8 (score - 0.6))."""
+    generator = np.random.default_rng(1)
+    scores = generator.random(20_000).astype(np.float32)
+    labels = (generator.random(20_000) < 1 / (1 + np.exp(-8 * (scores - 0.6)))).astype(np.int8)
+    assert even_odds(scores, labels) == pytest.approx(0.6, abs=0.01)
+
+
+def test_even_odds_of_few_pairs_vary_less_than_the_best_accuracy() -> None:
+    generator = np.random.default_rng(1)
+    found = []
+    for _ in range(50):
+        scores = generator.random(200).astype(np.float32)
+        labels = (generator.random(200) < 1 / (1 + np.exp(-8 * (scores - 0.6)))).astype(np.int8)
+        found.append((even_odds(scores, labels), best_threshold(scores, labels)))
+    smooth, exact = np.std(found, axis=0)
+    assert smooth < exact / 1.5
+
+
+def test_scores_that_speak_against_paraphrases() -> None:
+    """No score has even odds with the paraphrases above it: all pairs of the more frequent label are right."""
+    scores, labels = np.array([0.1, 0.2, 0.3, 0.8], np.float32), np.array([1, 1, 1, 0], np.int8)
+    assert accuracy(scores, labels, even_odds(scores, labels)) == 0.75
+
+
+def test_f1_by_hand() -> None:
+    """Two of three found pairs are paraphrases, of four: precision 2/3, recall 1/2."""
+    scores = np.array([0.9, 0.8, 0.7, 0.1, 0.1], np.float32)
+    labels = np.array([1, 1, 0, 1, 1], np.int8)
+    assert f1(scores, labels, 0.5) == pytest.approx(2 * (2 / 3) * 0.5 / (2 / 3 + 0.5))
+    assert f1(scores, labels, 1.0) == 0.0

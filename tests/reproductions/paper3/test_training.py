@@ -1,0 +1,508 @@
+"""Paper 3's encoder on a BERT of a few thousand weights: its results, resuming, and the outputs of a cell."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+import torch
+import yaml
+from safetensors import safe_open
+from safetensors.torch import load_file
+from transformers import AutoModel
+
+from reproductions.encoders.trainable import PairEncoder, Pooling, Tokens
+from reproductions.grid.cell import SOUP, read_cell
+from reproductions.paper3.component_focus import training as component_focus
+from reproductions.paper3.component_focus.cells import (
+    SPLITS,
+    Inputs,
+    benchmarks_of,
+    components_of,
+    entailment,
+    task_pairs,
+)
+from reproductions.paper3.component_focus.options import ComponentTraining
+from reproductions.paper3.component_focus.training import (
+    NONE,
+    LabelLoss,
+    TokenizedTask,
+    Training,
+    embed,
+    focused,
+    tokenize_task,
+)
+from reproductions.paper3.component_focus.weights import RATE, Weight, Weights, weight_of
+from reproductions.paper3.syntax.trees import Tree, to_table
+from sentence_distillery.evaluation.sets.data import PAIRS as BENCHMARK_SCHEMA
+from sentence_distillery.evaluation.sets.data import PROVENANCE, BenchmarkData, PairSet
+from sentence_distillery.io.artifacts import InputError, read_table, write_json, write_table
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.teachers.options import Teacher
+from sentence_distillery.teachers.transformer import load_encoder
+from stages import paths
+from stages.benchmarks.benchmarks import main as make_benchmarks
+from stages.paper3 import component_focus as component_focus_stage
+from stages.params import PARAMS as PARAMS_FILE
+from tests.halting import halted, halting_before_file
+from tests.sentence_distillery.distillation.conftest import files
+from tests.workspace import ROOT, write_params
+
+INPUTS = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
+DOG = Tree(
+    ["the", "dog", "drinks", "the", "cold", "water"],
+    ["the", "dog", "drink", "the", "cold", "water"],
+    ["DET", "NOUN", "VERB", "DET", "ADJ", "NOUN"],
+    ["DT", "NN", "VBZ", "DT", "JJ", "NN"],
+    [2, 3, 0, 6, 6, 3],
+    ["det", "nsubj", "root", "det", "amod", "obj"],
+)
+TEXT = "the dog drinks the cold water"
+PARAMS = ComponentTraining(
+    enabled=True,
+    seeds=[1],
+    pooling="mean",
+    order="before_pooling",
+    prepositional_objects=True,
+    label_weight=1.0,
+    epochs=2,
+    batch_size=2,
+    learning_rate=1e-3,
+    warm_up=0.1,
+    precision="float32",
+)
+
+
+@pytest.fixture
+def encoder(tiny: Path) -> PairEncoder:
+    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+    return PairEncoder(load_encoder(teacher), Pooling.MEAN)
+
+
+@pytest.fixture
+def data(encoder: PairEncoder) -> TokenizedTask:
+    """Four training pairs, two of them with the parsed sentence, and its component."""
+    return laid_out(encoder, 0.2)
+
+
+def laid_out(encoder: PairEncoder, weight: Weight) -> TokenizedTask:
+    left = [TEXT, "a storm", TEXT, "people"]
+    right = ["the police", "the government", "a woman", "a guitar"]
+    scores = np.array([1, 2, 4, 5], dtype=np.float32)
+    pairs = PairSet("made", "train", left, right, scores, None, (1, 5))
+    sets = dict.fromkeys(SPLITS, pairs)
+    return tokenize_task(sets, {TEXT: DOG}, encoder, Weights(weight, encoder.dimension), Counters("pairs"))
+
+
+def test_the_scores_are_on_one(data: TokenizedTask) -> None:
+    assert data.ratings["train"].tolist() == [0.0, 0.25, 0.75, 1.0]
+
+
+def test_a_text_is_tokenised_once_and_its_component_behind(data: TokenizedTask, encoder: PairEncoder) -> None:
+    sentences = len(data.parts)
+    assert sentences == 7  # the dog is there twice
+    assert len(data.tokens) == sentences + 1  # only the dog has a component that is another text
+    assert data.tokens.ids[-1] == encoder.tokens(["dog drinks water"]).ids[0]
+    assert data.parts.ravel().tolist() == [7, 1, 2, 3, 4, 5, 6]
+
+
+def test_subject_predicate_and_object_are_parts_of_their_own(encoder: PairEncoder) -> None:
+    found = laid_out(encoder, "roles")
+    assert found.parts[0].tolist() == [7, 8, 9]
+    assert found.tokens.ids[7:] == [encoder.tokens([word]).ids[0] for word in ("dog", "drinks", "water")]
+    assert set(found.parts[1:].ravel().tolist()) == {NONE}  # nobody has parsed the others
+
+
+def test_the_words_of_a_part_of_speech_are_a_part_of_their_own(encoder: PairEncoder) -> None:
+    """As a loop over the parts adds them, with weights that differ."""
+    found, weights = laid_out(encoder, "tags"), Weights("tags", encoder.dimension, "after_pooling")
+    there = {name: place for name, place in zip(weights.names, found.parts[0].tolist(), strict=True) if place != NONE}
+    assert there == {"ADJ": 7, "NOUN": 8, "VERB": 9, "DET": 10}
+    expected = [encoder.tokens([words]).ids[0] for words in ("cold", "dog water", "drinks", "the the")]
+    assert found.tokens.ids[7:] == expected
+    encoder.eval()
+    assert weights.values is not None
+    with torch.inference_mode():
+        weights.values.copy_(torch.arange(len(weights.names)) / 100)
+        vectors = encoder(found.tokens.take(np.array([0, *there.values()])))
+        by_hand = vectors[0] + sum(
+            weights.learnt()[name] * vector for name, vector in zip(there, vectors[1:], strict=True)
+        )
+        assert torch.allclose(focused(encoder, found, np.array([0]), weights)[0], by_hand, atol=1e-5)
+
+
+@pytest.mark.parametrize("pooling", Pooling)
+def test_equation_1(data: TokenizedTask, encoder: PairEncoder, tiny: Path, pooling: Pooling) -> None:
+    """emb_S = emb_basic + W_cf emb_cf, each part encoded alone; token by token before pooling, as a loop has it."""
+    encoder.eval()
+    encoder.pooling = pooling
+    model = AutoModel.from_pretrained(tiny).eval()
+    rows, weights = np.array([0, 1]), Weights(0.2, encoder.dimension, "after_pooling")
+
+    def reduced(outputs: torch.Tensor) -> torch.Tensor:
+        return {"mean": outputs.mean(0), "max": outputs.max(0).values, "cls": outputs[0]}[pooling]
+
+    with torch.inference_mode():
+        after = focused(encoder, data, rows, weights)
+        before = focused(encoder, data, rows, Weights(0.2, encoder.dimension))
+        for row, (text, part) in enumerate([(TEXT, "dog drinks water"), ("a storm", "a storm")]):
+            ids = (torch.tensor(encoder.tokens([each]).ids) for each in (text, part))
+            whole, short = (model(input_ids=each).last_hidden_state[0] for each in ids)
+            assert torch.allclose(after[row], reduced(whole) + 0.2 * reduced(short), atol=1e-6)
+            added = whole.clone()
+            added[: len(short)] += 0.2 * short
+            assert torch.allclose(before[row], reduced(added), atol=1e-6)
+
+
+def test_a_learnt_weight_of_a_maximum_before_pooling() -> None:
+    options = PARAMS.model_copy(update={"pooling": "max"})
+    component_focus.refuse_maximum(0.2, options)
+    component_focus.refuse_maximum("one", options.model_copy(update={"order": "after_pooling"}))
+    with pytest.raises(
+        InputError, match=r"one cannot be learnt with pooling max before_pooling; set .*order to after_"
+    ):
+        component_focus.refuse_maximum("one", options)
+
+
+def test_weights_that_are_learnt(encoder: PairEncoder) -> None:
+    """Weights start at zero and are separate; a gate depends on the sentence; missing components count as zero."""
+    encoder.eval()
+    with torch.inference_mode():
+        basic, *roles = (encoder(encoder.tokens([text]))[0] for text in (TEXT, "dog", "drinks", "water"))
+        learnt = Weights("roles", encoder.dimension, "after_pooling")
+        assert learnt.values is not None
+        both = np.array([0, 1])
+        alone = focused(encoder, laid_out(encoder, 0.0), both, Weights(0.0, encoder.dimension))
+        assert torch.equal(focused(encoder, laid_out(encoder, "roles"), both, learnt), alone)
+        learnt.values.copy_(torch.tensor([0.1, -0.2, 0.3]) / RATE)
+        found = focused(encoder, laid_out(encoder, "roles"), both, learnt)
+        expected = basic + 0.1 * roles[0] - 0.2 * roles[1] + 0.3 * roles[2]
+        assert torch.allclose(found[0], expected, atol=1e-6)
+        assert torch.equal(found[1], alone[1])
+        assert learnt.learnt() == pytest.approx({"subject": 0.1, "predicate": -0.2, "object": 0.3})
+        gate = Weights("gate", encoder.dimension, "after_pooling")
+        assert gate.gate is not None
+        gate.gate.copy_(basic / basic.norm() / RATE)  # as strong as a sentence is like this one
+        part = encoder(encoder.tokens(["dog drinks water"]))[0]
+        found = focused(encoder, laid_out(encoder, "gate"), np.array([0]), gate)[0]
+        assert torch.allclose(found, basic + part, atol=1e-5)
+
+
+@pytest.mark.parametrize(("text", "weight"), [("0.2", 0.2), ("10", 10.0), ("one", "one"), ("gate", "gate")])
+def test_a_weight_on_the_command_line(text: str, weight: Weight) -> None:
+    assert weight_of(text) == weight
+    with pytest.raises(ValueError, match="more"):
+        weight_of("more")
+
+
+def test_without_a_component_it_is_its_own(data: TokenizedTask, encoder: PairEncoder) -> None:
+    """An empty part: a sentence without a tree keeps its direction under every weight."""
+    plain, heavy = (embed(encoder, data, Weights(weight, encoder.dimension), "test")[1] for weight in (0.0, 3.0))
+    assert np.allclose(heavy, 4 * plain, rtol=1e-5)
+
+
+def test_a_batch_encodes_each_text_once(
+    data: TokenizedTask, encoder: PairEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    forward = encoder.forward
+
+    def counted(tokens: Tokens) -> torch.Tensor:
+        seen.append(len(tokens))
+        return forward(tokens)
+
+    monkeypatch.setattr(encoder, "forward", counted)
+    for weight in (0.2, 0.0):
+        focused(encoder, data, np.array([0, 1, 0, 2]), Weights(weight, encoder.dimension))
+    assert seen == [4, 3]  # the dog, its component, and two that are their own
+
+
+def test_components_are_counted() -> None:
+    counters = Counters("pairs")
+    shout = Tree(["Really", "beautiful"], ["really", "beautiful"], ["ADV", "ADJ"], ["RB", "JJ"], [2, 0], ["x", "root"])
+    trees = {TEXT: DOG, "Really beautiful": shout}
+    assert components_of([TEXT, "Really beautiful", "?"], trees, counters) == [
+        "dog drinks water",
+        "Really beautiful",
+        "?",
+    ]
+    assert counters.details == {
+        "components by relations": 1,
+        "components by whole": 1,
+        "sentences without a tree": 1,
+    }
+
+
+def test_a_task_with_labels_is_of_the_same_set(tmp_path: Path) -> None:
+    """The sets to score before training are listed once each, also with `sick+labels` alone."""
+    write_json(
+        tmp_path / PROVENANCE,
+        {"sets": {name: {"kind": "pairs", "rows": {}} for name in ("sick", "stsb")}, "absent": {}, "pair_sets": []},
+    )
+    assert benchmarks_of(["sick+labels", "sick", "lee", "stsb"], BenchmarkData(tmp_path)) == ["sick", "stsb"]
+
+
+@pytest.mark.parametrize(
+    ("weight", "precision"), [(0.2, "float32"), (0.2, "bfloat16"), ("roles", "float32"), ("gate", "float32")]
+)
+def test_training_lowers_the_loss_and_keeps_the_best(
+    encoder: PairEncoder, tmp_path: Path, weight: Weight, precision: str
+) -> None:
+    """Scores after training are float32, whatever the precision of the training."""
+    data = laid_out(encoder, weight)
+    params = PARAMS.model_copy(update={"epochs": 4, "precision": precision})
+    weights = Weights(weight, encoder.dimension)
+    cell = Training(encoder, params, weights, 1, tmp_path / "cell.safetensors")
+    notes = cell.run(data, "key")
+    assert notes[-1]["loss"] < notes[0]["loss"]
+    best = max(notes, key=lambda note: note["dev"])
+    assert weights.learnt() == {name: best[name] for name in best if name not in ("loss", "dev")}
+    assert all(weights.learnt().values())  # they have moved
+    assert encoder.precision == "float32"
+    assert cell.judge(data) == pytest.approx(
+        max(note["dev"] for note in notes), abs=0 if precision == "float32" else 0.1
+    )
+
+
+@pytest.mark.fault(2)
+def test_a_killed_training_ends_as_a_whole_one(data: TokenizedTask, tiny: Path, tmp_path: Path) -> None:
+    """The epochs after the checkpoint see the same batches and the same dropout."""
+
+    def trained(stop: bool, name: str) -> tuple[list[dict[str, float]], torch.Tensor]:
+        teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+        encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
+        cell = Training(encoder, PARAMS, Weights("gate", encoder.dimension), 1, tmp_path / f"{name}.safetensors")
+        if stop:
+            with pytest.MonkeyPatch.context() as patch:
+                judge, calls = Training.judge, iter(range(10))
+                patch.setattr(Training, "judge", lambda *args: judge(*args) if next(calls) == 0 else 1 / 0)
+                with pytest.raises(ZeroDivisionError):
+                    cell.run(data, "key")
+        notes = cell.run(data, "key")
+        states = (cell.encoder.state_dict(), cell.weights.state_dict())
+        return notes, torch.cat([tensor.ravel() for state in states for tensor in state.values()])
+
+    (whole, weights), (resumed, again) = trained(False, "whole"), trained(True, "killed")
+    assert whole == resumed
+    assert torch.equal(weights, again)
+    (tmp_path / "whole.best").unlink()  # without its best weights it is trained again
+    assert torch.equal(weights, trained(False, "whole")[1])
+
+
+@pytest.mark.fault(23)
+def test_a_loss_that_is_not_finite(data: TokenizedTask, encoder: PairEncoder, tmp_path: Path) -> None:
+    """The step and the batch are named."""
+    data.ratings["train"][:] = np.inf
+    with pytest.raises(
+        InputError,
+        match=r"The loss is inf at epoch 1, step 1, on .*\[.*Lower learning_rate",
+    ):
+        alone = Weights(0.0, encoder.dimension)
+        Training(encoder, PARAMS, alone, 1, tmp_path / "cell.safetensors").run(data, "key")
+
+
+def test_ten_folds_find_labels_that_the_difference_shows() -> None:
+    vectors = np.repeat(np.eye(2, dtype=np.float32), 20, axis=0)
+    rows = np.array([[row, (row + 20 * (row % 2)) % 40] for row in range(40)])
+    labels = ["same" if row % 2 == 0 else "other" for row in range(40)]
+    assert entailment(vectors, rows, labels) == labels
+    assert entailment(vectors, rows, None) is None
+
+
+def test_the_training_folds_choose_the_penalty() -> None:
+    """Forty dimensions of noise and one with a weak signal: a weak penalty overfits to the noise."""
+    made = np.random.default_rng(0)
+    labels = ["yes" if row % 2 else "no" for row in range(120)]
+    signal = np.array([row % 2 for row in range(120)]) + made.normal(0, 0.8, 120)
+    difference = np.concatenate([np.abs(signal)[:, None], np.abs(made.normal(0, 1, (120, 40)))], axis=1)
+    vectors = np.concatenate([difference, np.zeros_like(difference)]).astype(np.float32)
+    rows = np.stack([np.arange(120), np.arange(120, 240)], axis=1)
+
+    def right(strengths: tuple[float, ...]) -> int:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("reproductions.paper3.component_focus.cells.STRENGTHS", strengths)
+            found = entailment(vectors, rows, labels)
+        return sum(one == other for one, other in zip(found or [], labels, strict=True))
+
+    weak, strong = 1e6, 1.0
+    assert right((strong,)) > right((weak,))
+    assert right((weak, strong)) > right((weak,))
+    assert entailment(vectors, rows, labels) == entailment(7 * vectors, rows, labels)
+
+
+def test_the_loss_of_the_labels() -> None:
+    """From zero the loss is log 3 for any vectors; then it learns which dimension separates the labels."""
+    loss = LabelLoss(3, ["NEUTRAL", "ENTAILMENT", "CONTRADICTION", "NEUTRAL"], 0.5)
+    u, v = torch.eye(3)[[2, 1, 0]], torch.zeros(3, 3)
+    pairs = np.array([3, 1, 2])  # places of the alphabet: 2, 1, 0
+    assert loss(u, v, pairs).item() == pytest.approx(0.5 * np.log(3))
+    optimizer = torch.optim.Adam(loss.parameters(), lr=1e-3)
+    for _ in range(100):
+        optimizer.zero_grad()
+        loss(u, v, pairs).backward()
+        optimizer.step()
+    assert loss(u, v, pairs).item() < 0.05
+    assert loss(v, u, pairs).item() == loss(u, v, pairs).item()  # |u - v|
+
+
+@pytest.fixture
+def workspace(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Prepare a demo run up to the cells, with the tiny encoder; one sentence has a tree."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/samples").symlink_to(ROOT / "data/samples")
+    encoders = {"tiny": {"reference": str(tiny), "revision": None, "sha256": None, "maximum_length": 32}}
+    encoders["away"] = encoders["tiny"] | {"reference": "./nowhere"}
+    write_params(encoders=encoders, benchmarks={"sets": ["samples"]})
+    make_benchmarks()
+    write_table(paths.TREES / "part-00000.parquet", to_table([TEXT], [DOG]))
+    return tmp_path
+
+
+def run_cell(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Path:
+    monkeypatch.setattr("sys.argv", ["component_focus", *arguments])
+    component_focus_stage.main()
+    return paths.COMPONENT_FOCUS / "-".join(arguments)
+
+
+def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = run_cell(monkeypatch, "tiny", "samples", "0.2")
+    about = read_cell(cell)
+    table = about.table
+    assert table["split"].to_pylist() == 2 * [*["dev"] * 62, *["test"] * 84]
+    assert table["seed"].to_pylist() == [*[None] * 146, *[1] * 146]
+    untrained, trained = table.slice(62, 84), table.slice(208)
+    assert untrained["score"] != trained["score"]
+    assert trained["predicted"].null_count == 0
+    assert set(trained["predicted"].to_pylist()) <= {"ENTAILMENT", "NEUTRAL", "CONTRADICTION"}
+    assert np.isfinite(table["score"].to_numpy()).all()
+    assert about.unavailable is None
+    assert [len(run.notes) for run in about.there] == [0, 1]  # epochs
+    counted = json.loads((workspace / "reports/counters/component_focus@tiny-samples-0.2.json").read_text())
+    assert counted["kept"] == 125
+
+
+def test_a_cell_that_is_not_trained(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the predictions before training; a weight that only training gives is not available."""
+    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
+    params["component_training"]["enabled"] = False
+    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
+    cell = run_cell(monkeypatch, "tiny", "samples", "0.2")
+    assert read_cell(cell).table["seed"].to_pylist() == [None] * 146
+    assert read_cell(cell).seeds == [None]
+    learnt = read_cell(run_cell(monkeypatch, "tiny", "samples", "one"))
+    assert learnt.table.num_rows == 0
+    assert learnt.unavailable == Unavailable("switched off in this run: component_training.enabled is false")
+
+
+def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more encoder is saved after those of the seeds; with one seed there is none."""
+    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
+    params["component_training"] |= {"seeds": [1, 2, 3], "learning_rate": 1e-2}
+    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
+    cell = read_cell(run_cell(monkeypatch, "tiny", "samples", "0.2"))
+    assert cell.seeds == [None, 1, 2, 3, SOUP]
+    best = [load_file(paths.COMPONENT_CHECKPOINTS / f"tiny-samples-0.2-{seed}.best") for seed in (1, 2, 3)]
+    mean = {name: torch.stack([each[name] for each in best]).mean(dim=0) for name in best[0]}
+    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+    encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
+    weights = Weights(0.2, encoder.dimension)
+    pairs = task_pairs("samples", INPUTS, Counters("pairs"))
+    data = tokenize_task(pairs, {TEXT: DOG}, encoder, weights, Counters("pairs"))
+    encoder.keep_only(data.tokens)
+    torch.nn.ModuleList([encoder, weights]).load_state_dict(mean)
+    found = component_focus.pair_cosines(embed(encoder, data, weights, "dev", "test"), data, "test")
+    cosines = cell.column("score")
+    assert cosines[4] == pytest.approx(found, abs=1e-5)
+    assert all(np.abs(cosines[4] - other).max() > 1e-3 for other in cosines[:4])
+
+
+def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same pairs, another loss: at first the labels add their initial loss, and the result differs."""
+    cells = [run_cell(monkeypatch, "tiny", task, "0.0") for task in ("samples", "samples+labels")]
+    alone, both = (read_cell(cell).table for cell in cells)
+    losses = [read_cell(cell).there[1].notes[0]["loss"] for cell in cells]
+    weight = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))["component_training"]["label_weight"]
+    assert losses[1] - losses[0] == pytest.approx(weight * np.log(3), abs=0.05 * weight)
+    assert alone.slice(0, 146) == both.slice(0, 146)  # as it was before
+    assert alone["score"] != both["score"]
+
+
+@pytest.mark.fault(18)
+def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
+    """Train also has a pair of dev and one of test, swapped and in capitals."""
+    path = paths.BENCHMARKS / "samples.parquet"
+    table = read_table(path, BENCHMARK_SCHEMA)
+    copies = [table.filter(pc.equal(table["split"], split)).slice(3, 1).to_pylist()[0] for split in ("dev", "test")]
+    swapped = [
+        row | {"split": "train", "sentence1": row["sentence2"].upper(), "sentence2": row["sentence1"]} for row in copies
+    ]
+    write_table(path, pa.concat_tables([table, pa.Table.from_pylist(swapped, BENCHMARK_SCHEMA)]))
+    counters = Counters("pairs")
+    assert len(task_pairs("samples+labels", INPUTS, counters)["train"].sentences1) == 125
+    assert counters.dropped == {"pair of samples dev": 1, "pair of samples test": 1}
+
+
+def test_a_cell_that_learns_its_weight(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = run_cell(monkeypatch, "tiny", "samples", "one")
+    (run,) = read_cell(cell).there
+    assert run.seed == 1  # before training it is the encoder alone
+    assert run.notes[0].keys() == {"loss", "dev", "component"}
+
+
+def test_labels_that_are_not_there(data: TokenizedTask, encoder: PairEncoder) -> None:
+    with pytest.raises(InputError, match=r"have no labels; remove \+labels from"):
+        component_focus.label_loss(encoder, data, 1.0)
+
+
+@pytest.mark.fault(1, 2)
+def test_a_cell_after_sigkill(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The final path is empty, and the resumed cell has the bytes of an undisturbed one."""
+    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
+    params["component_training"]["epochs"] = 4
+    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
+    arguments = ["tiny", "samples", "0.2"]
+    checkpoint = paths.COMPONENT_CHECKPOINTS / "tiny-samples-0.2-1.safetensors"
+    threads = str(torch.get_num_threads())  # another number of them, other last bits
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stages.paper3.component_focus", *arguments],
+        env=os.environ | {"OMP_NUM_THREADS": threads} | halting_before_file(tmp_path / "halting", checkpoint.name, 2),
+        stderr=subprocess.PIPE,
+    )
+    assert halted(tmp_path / "halting", process) == process.pid
+    process.kill()
+    _, stderr = process.communicate()
+    assert process.returncode == -9, stderr.decode()
+    assert not paths.COMPONENT_FOCUS.exists() or not [
+        path for path in paths.COMPONENT_FOCUS.iterdir() if not path.name.startswith(".")
+    ]
+    with safe_open(checkpoint, framework="pt") as file:
+        assert len(json.loads(file.metadata()["notes"])) == 1
+    resumed = files(run_cell(monkeypatch, *arguments))
+    shutil.rmtree(paths.COMPONENT_CHECKPOINTS)
+    assert files(run_cell(monkeypatch, *arguments)) == resumed
+
+
+@pytest.mark.parametrize(
+    ("encoder", "task", "reason"),
+    [
+        ("tiny", "stsb", "the set stsb is absent"),
+        ("tiny", "sick+labels", "the set sick is absent"),
+        ("away", "samples", "weights not available here"),
+    ],
+)
+@pytest.mark.fault(24)
+def test_what_is_absent_is_said(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, encoder: str, task: str, reason: str
+) -> None:
+    """A cell without its set or its weights says so, and the others go on."""
+    cell = run_cell(monkeypatch, encoder, task, "0.0")
+    assert read_cell(cell).unavailable == Unavailable(reason)
+    assert read_cell(cell).table.num_rows == 0

@@ -1,0 +1,84 @@
+"""Encoders scored with the component before training: the same vectors as the cells of the grid have."""
+
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import numpy as np
+import pytest
+
+from reproductions.encoders.trainable import PairEncoder, Pooling
+from reproductions.paper3.component_focus.cells import Inputs, entailment_of_train
+from reproductions.paper3.component_focus.options import PoolingOrder
+from reproductions.paper3.component_focus.training import embed, pair_cosines
+from reproductions.paper3.component_focus.weights import Weights
+from reproductions.paper3.results import cell_figures
+from reproductions.paper3.syntax.trees import Tree
+from reproductions.paper3.untrained import cells, encoded
+from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet, Split
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.teachers.options import Teacher
+from sentence_distillery.teachers.transformer import load_encoder
+
+TEXT = "the dog drinks the cold water"
+DOG = Tree(
+    ["the", "dog", "drinks", "the", "cold", "water"],
+    ["the", "dog", "drink", "the", "cold", "water"],
+    ["DET", "NOUN", "VERB", "DET", "ADJ", "NOUN"],
+    ["DT", "NN", "VBZ", "DT", "JJ", "NN"],
+    [2, 3, 0, 6, 6, 3],
+    ["det", "nsubj", "root", "det", "amod", "obj"],
+)
+RIGHT = ["the police", "a storm", "the government", "water people", "the guitar"]
+
+
+class Benchmarks:
+    """Splits of one set, without files; all but test have sentences of their own."""
+
+    def pairs(self, name: str, split: Split) -> PairSet:
+        left = [TEXT if split == "test" else f"the woman {split}"] * len(RIGHT)
+        scores = np.array([1, 2, 3, 4, 5], dtype=np.float32)
+        return PairSet(name, split, left, RIGHT, scores, None, (1.0, 5.0))
+
+
+@pytest.mark.parametrize("pooling", Pooling)
+def test_the_cosines_are_those_of_a_cell(tiny: Path, pooling: Pooling) -> None:
+    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+    encoder = PairEncoder(load_encoder(teacher), pooling)
+    inputs = Inputs(cast(BenchmarkData, Benchmarks()), Path())
+    texts = encoded("tiny", "stsb", encoder, inputs, {TEXT: DOG}, Counters("sentences"))
+    found = list(cells(texts, [0.0, 0.7], get_args(PoolingOrder), []))
+    assert len(found) == 4
+    for cell in found:
+        place: dict[str, Any] = cell.place
+        weights = Weights(place["weight"], encoder.dimension, place["order"])
+        expected = pair_cosines(embed(encoder, texts.data, weights, "test"), texts.data, "test")
+        np.testing.assert_allclose(cell.column("score")[0], expected, atol=1e-6)
+    before, after = (cell.column("score")[0] for cell in found[1::2])
+    assert np.allclose(before, after, atol=1e-6) == (pooling is Pooling.CLS)
+
+
+def test_distances_and_protocols(tiny: Path) -> None:
+    """By hand, for the pairs of the test split."""
+    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+    encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
+    inputs = Inputs(cast(BenchmarkData, Benchmarks()), Path())
+    texts = encoded("tiny", "stsb", encoder, inputs, {TEXT: DOG}, Counters("sentences"))
+    (cell,) = cells(texts, [0.2], ["before_pooling"], [])
+    rows = {(row.metric, row.protocol): row.number for row in cell_figures(cell)}
+    u, v = (texts.focused(0.2, "before_pooling")[side] for side in texts.data.rows["test"].T)
+    expected = np.corrcoef(-np.abs(u - v).sum(axis=1), [1, 2, 3, 4, 5])[0, 1]
+    assert rows["pearson", "component focus by manhattan, before pooling"] == pytest.approx(expected, abs=1e-5)
+    expected = np.corrcoef(-np.linalg.norm(u - v, axis=1), [1, 2, 3, 4, 5])[0, 1]
+    assert rows["pearson", "component focus by euclidean, before pooling"] == pytest.approx(expected, abs=1e-5)
+
+
+def test_entailment_learnt_on_train() -> None:
+    """Pairs whose sentences are far apart contradict each other, in train and in test."""
+    made = np.random.default_rng(5)
+    vectors = made.normal(size=(200, 8)).astype(np.float32)
+    apart = np.arange(100) % 2 == 1
+    vectors[100:] = vectors[:100] + np.where(apart, 2.0, 0.1)[:, None]
+    rows = np.column_stack([np.arange(100), np.arange(100, 200)])
+    labels = np.where(apart, "CONTRADICTION", "ENTAILMENT").tolist()
+    found = entailment_of_train(vectors, {"train": rows[:60], "test": rows[60:]}, labels[:60])
+    assert found == labels[60:]

@@ -1,0 +1,132 @@
+"""Other seeds: the repeated trainings."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from reproductions.paper1.word_vectors.model import WordVectors
+from reproductions.systems.data import pair_sets
+from reproductions.systems.registration import SystemInputs, SystemOptions
+from reproductions.systems.registry import simcse as load_simcse
+from reproductions.systems.seeds import measured
+from reproductions.systems.systems import StudentSystem, System, TeacherSystem, WordSystem
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.results import read_results, write_results
+from sentence_distillery.evaluation.sets.data import BenchmarkData
+from stages import paths
+from stages.ablations import fine_tuned_student, mlp_head
+from stages.distillation import search_student, student
+from stages.evaluation import seeds as seeds_stage
+from stages.paper1 import fasttext, paper_student, refine, simcse, skipgram
+from stages.params import load_params
+from stages.paths import SEEDS
+from tests.reproductions.paper1.conftest import write_corpus, write_params
+from tests.sentence_distillery.distillation.conftest import (
+    DOCUMENTS,
+    write_benchmarks,
+    write_fine_tuned_labels,
+    write_refined,
+    write_soft_labels,
+)
+from tests.tiny_bert import write_tiny_bert
+
+SMALL = {"dimension": 6, "minimum_count": 1, "epochs": 1}
+SECTIONS: dict[str, Any] = {
+    "skipgram": SMALL,
+    "fasttext": SMALL | {"buckets": 50},
+    "contrastive": {"epochs": 1},
+    "paper_student": {"epochs": 2},
+    "simcse": {"enabled": True, "reference": "tiny", "sha256": None, "sentences": 8, "batch_size": 4},
+    "student": {"dimension": 6, "epochs": 2, "batch_size": 64},
+    "mlp_head": {"units": 4, "epochs": 2, "batch_size": 64},
+    "search_student": {"enabled": True, "epochs": 1, "batch_size": 64, "lexical_dimension": 8},
+    "fine_tuned_student": {"epochs": 1, "batch_size": 16},
+}
+
+
+def train_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["seeds", str(seed)])
+    seeds_stage.main()
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The current directory: the corpus, the benchmarks and the soft labels of a small run."""
+    threads = torch.get_num_threads()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("seeds"))
+        patch.setenv("DISTILLERY_DEVICE", "cpu")
+        torch.set_num_threads(1)
+        write_corpus(DOCUMENTS[:4], part=0)
+        write_corpus(DOCUMENTS[4:], part=1)
+        write_soft_labels()
+        write_fine_tuned_labels()
+        write_refined()
+        write_benchmarks(stsb=("train", "dev", "test"))
+        Path("tiny").mkdir()
+        write_tiny_bert(Path("tiny"))
+        write_params(**SECTIONS)
+        yield Path()
+    torch.set_num_threads(threads)
+
+
+def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another seed has other figures, the same seed the same."""
+    for seed in (2, 3):
+        train_again(seed, monkeypatch)
+    rows, others = read_results(SEEDS / "2.csv"), read_results(SEEDS / "3.csv")
+    systems = [
+        "skip-gram",
+        "refined",
+        "FastText",
+        "paper student",
+        "student",
+        "student, MLP head",
+        "student, for search",
+        "student, fine-tuned",
+        "SimCSE",
+    ]
+    assert list(dict.fromkeys(row.system for row in rows)) == systems
+    assert {(row.dataset, row.protocol, row.seed) for row in rows} == {("stsb", "mean", 2)}
+    assert [row.metric for row in rows[:3]] == ["pearson", "spearman", "mae"]
+    for row, other in zip(rows, others, strict=True):
+        assert row.metric != "pearson" or row.value != other.value
+    first = (SEEDS / "2.csv").read_bytes()
+    train_again(2, monkeypatch)
+    assert (SEEDS / "2.csv").read_bytes() == first
+
+
+def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figures of a seed equal those of the run's stages with that seed."""
+    train_again(2, monkeypatch)
+    write_params(**{name: section | {"seed": 2} for name, section in SECTIONS.items()})
+    variants = (mlp_head, search_student, fine_tuned_student)
+    for stage in (paper_student, simcse, skipgram, fasttext, refine, student, *variants):
+        stage.main()
+    sets = pair_sets(BenchmarkData(paths.BENCHMARKS), "pairs", ("test",))
+    contrasted = load_simcse(
+        SystemInputs({"simcse": paths.SIMCSE}, SystemOptions(512, simcse=load_params().simcse), list)
+    )
+    assert isinstance(contrasted, TeacherSystem)
+    own: list[System] = [
+        WordSystem("skip-gram", WordVectors.load(paths.SKIPGRAM), content_only=True),
+        WordSystem("refined", WordVectors.load(paths.REFINED), content_only=True),
+        StudentSystem(StaticEncoder.load(paths.PAPER_STUDENT), "paper student"),
+        StudentSystem(StaticEncoder.load(paths.STUDENT)),
+        StudentSystem(StaticEncoder.load(paths.MLP_HEAD), "student, MLP head"),
+        StudentSystem(StaticEncoder.load(paths.SEARCH_STUDENT), "student, for search"),
+        StudentSystem(StaticEncoder.load(paths.FINE_TUNED_STUDENT), "student, fine-tuned"),
+        contrasted,
+    ]
+    write_results(SEEDS / "own.csv", [result for system in own for result in measured(system, sets, 2)])
+    assert read_results(SEEDS / "own.csv") == [row for row in read_results(SEEDS / "2.csv") if row.system != "FastText"]
+
+
+def test_a_seed_that_would_count_twice(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_params(**SECTIONS)
+    with pytest.raises(SystemExit, match=r"is skipgram\.seed"):
+        train_again(1, monkeypatch)

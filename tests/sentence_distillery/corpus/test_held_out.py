@@ -1,0 +1,196 @@
+"""Held-out documents: whole ones, the same in any order, and nothing of them in the training text."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from sentence_distillery.corpus.articles import articles_from_texts
+from sentence_distillery.corpus.cleaning import clean
+from sentence_distillery.corpus.decisions import draw_held_out
+from sentence_distillery.corpus.fingerprints import fingerprints, ranks
+from sentence_distillery.corpus.held_out import draw_pool, read_pool, write_pool
+from sentence_distillery.corpus.options import Clean, HeldOut
+from sentence_distillery.corpus.schema import HELD_OUT, HELD_OUT_FILE
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.runtime.options import Shards
+from stages.corpus import clean as clean_stage
+from stages.params import load_params, main
+from tests.sentence_distillery.corpus.conftest import Workspace
+
+PLACES = ("harbour", "market", "village", "hospital", "stadium", "library", "station", "museum")
+PEOPLE = ("captain", "judge", "doctor", "farmer", "minister")
+SHARED = "Nobody was hurt in the accident last night."
+NEWS = [
+    f"The {person} waited for hours at the {place} in the cold rain. A report about the {place} is expected on Monday "
+    f"from the {person}. {SHARED}"
+    for place in PLACES
+    for person in PEOPLE
+]
+QUESTIONS = [f"Why was the {person} sent to the {place} today?" for place in PLACES for person in PEOPLE]
+CLEAN = Clean(
+    language="en",
+    minimum_tokens=4,
+    maximum_tokens=100,
+    near_duplicate_threshold=0.8,
+    line_repeats=100,
+    shard_documents=16,
+)
+OPTIONS = HeldOut(share=0.2, maximum_sentences=1000, seed=1)
+
+
+def cleaned(texts: list[str], directory: Path, held_out: HeldOut | None) -> tuple[list[str], list[str], dict[str, Any]]:
+    """The training sentences, the held-out ones, and the counters."""
+    counters = Counters("sentences")
+    clean(articles_from_texts(texts), directory, CLEAN, counters=counters, held_out=held_out)
+    parts = sorted(directory.glob("part-*.parquet"))
+    training = [text for part in parts for text in pq.read_table(part)["text"].to_pylist()]
+    table = pq.read_table(directory / HELD_OUT_FILE)
+    assert table.schema.equals(HELD_OUT)
+    return training, table["text"].to_pylist(), counters.summary()
+
+
+def test_documents_are_taken_in_the_order_of_their_ranks() -> None:
+    sizes, identities = np.array([3, 2, 9, 1, 0]), np.arange(5, dtype=np.uint64)
+    order = [int(place) for place in np.argsort(ranks(identities, 1)) if sizes[place]]
+    left, expected = 7, set()
+    for document in order:
+        if sizes[document] <= left:
+            expected.add(document)
+            left -= int(sizes[document])
+    held_out = draw_held_out(sizes, identities, HeldOut(share=0.5, maximum_sentences=100, seed=1))
+    assert set(np.flatnonzero(held_out)) == expected
+    assert sizes[held_out].sum() <= 7
+    assert not held_out[[2, 4]].any()  # too large, and without a sentence
+
+
+def test_ranks_are_spread_and_depend_on_the_seed() -> None:
+    identities = np.arange(20_000, dtype=np.uint64)
+    one, other = ranks(identities, 1), ranks(identities, 2)
+    assert len(np.unique(one)) == len(identities)
+    assert 0.09 < (one < np.uint64(2**64 // 10)).mean() < 0.11
+    assert abs(np.corrcoef(one.astype(float), other.astype(float))[0, 1]) < 0.03
+
+
+@pytest.mark.parametrize("texts", [NEWS, QUESTIONS], ids=["articles", "short texts"])
+def test_nothing_of_a_held_out_document_is_in_the_training_text(texts: list[str], tmp_path: Path) -> None:
+    training, held_out, counted = cleaned(texts, tmp_path / "with", OPTIONS)
+    everything, none, _ = cleaned(texts, tmp_path / "without", None)
+    assert none == []
+    assert sorted([*training, *held_out]) == sorted(everything)
+    assert 0.1 * len(everything) < len(held_out) <= 0.2 * len(everything)
+    assert not set(fingerprints(training).tolist()) & set(fingerprints(held_out).tolist())
+    assert counted["kept"] == len(training)
+    assert counted["details"]["held out"] == len(held_out)
+    documents = [text for text in texts if any(sentence in text for sentence in held_out if sentence != SHARED)]
+    assert counted["details"]["documents held out"] == len(documents)
+    assert not [sentence for sentence in training if sentence != SHARED and any(sentence in text for text in documents)]
+
+
+def test_the_order_of_the_documents_makes_no_difference(tmp_path: Path) -> None:
+    _, one, _ = cleaned(QUESTIONS, tmp_path / "one", OPTIONS)
+    _, other, _ = cleaned(QUESTIONS[::-1], tmp_path / "other", OPTIONS)
+    assert sorted(one) == sorted(other)
+    _, another, _ = cleaned(QUESTIONS, tmp_path / "another", OPTIONS.model_copy(update={"seed": 2}))
+    assert sorted(one) != sorted(another)
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_at_most_so_many_sentences(limit: int, tmp_path: Path) -> None:
+    _, held_out, _ = cleaned(QUESTIONS, tmp_path / "few", OPTIONS.model_copy(update={"maximum_sentences": limit}))
+    assert len(held_out) == limit
+
+
+@pytest.mark.parametrize(("texts", "share"), [(NEWS, 0.0), ([NEWS[0]], 0.2)], ids=["share 0", "one document"])
+def test_nothing_is_held_out(texts: list[str], share: float, tmp_path: Path) -> None:
+    training, held_out, counted = cleaned(texts, tmp_path / "none", OPTIONS.model_copy(update={"share": share}))
+    assert held_out == [] and training
+    assert "held out" not in counted["details"]
+
+
+def test_the_stage(workspace: Workspace) -> None:
+    workspace.articles(NEWS)
+    workspace.set("held_out", share=0.2)
+    clean_stage.main()
+    kept, details = workspace.kept(), workspace.counters("clean")["details"]
+    assert details["held out"] > 0
+    workspace.set("held_out", share=0.0)
+    clean_stage.main()
+    assert len(workspace.kept()) == len(kept) + details["held out"]
+
+
+def drawn(texts: list[str], file: Path) -> int:
+    return draw_pool(articles_from_texts(texts), CLEAN, OPTIONS, file, Shards(processes=1, dask=None))
+
+
+def test_a_pool_stays_the_same_as_the_text_grows(tmp_path: Path) -> None:
+    """Twice the text, in another order: the same held-out texts, and none of them in the training text."""
+    half = QUESTIONS[::2]
+    number = drawn(half, tmp_path / "pool.csv")
+    pool = read_pool(tmp_path / "pool.csv")
+    assert pool is not None and len(pool) == number == 4
+    for name, texts in (("half", half), ("all", QUESTIONS[::-1]), ("without", QUESTIONS[1::2])):
+        counters = Counters("sentences")
+        clean(articles_from_texts(texts), tmp_path / name, CLEAN, counters=counters, held_out=OPTIONS, pool=pool)
+        assert pq.read_table(tmp_path / name / HELD_OUT_FILE).equals(pool.cast(HELD_OUT))
+        parts = sorted((tmp_path / name).glob("part-*.parquet"))
+        training = [text for part in parts for text in pq.read_table(part)["text"].to_pylist()]
+        assert training and set(training) <= set(texts) - set(pool["text"].to_pylist())
+        assert counters.details["held out"] == number
+        assert counters.dropped.total() + len(training) == len(texts)
+        assert counters.dropped["held out"] >= len(set(texts) & set(pool["text"].to_pylist()))
+
+
+def test_nothing_that_nearly_repeats_the_pool(tmp_path: Path) -> None:
+    """Neither an article with one other word, nor one that quotes a sentence of the pool, all of it."""
+    filler = " ".join(f"word{number}" for number in range(40))
+    article = f"The council met in the hall with {filler}. Nobody spoke about the bridge that day."
+    write_pool(pq.read_table(_one(article, tmp_path)), tmp_path / "pool.csv")
+    pool = read_pool(tmp_path / "pool.csv")
+    nearly, quoting = article.replace("hall", "house"), f"{NEWS[0]} Nobody spoke about the bridge that day!"
+    clean(articles_from_texts([nearly, quoting]), tmp_path / "sentences", CLEAN, held_out=OPTIONS, pool=pool)
+    training = " ".join(pq.read_table(tmp_path / "sentences/part-00000.parquet")["text"].to_pylist())
+    assert "captain" in training and "word7" not in training and "bridge" not in training
+
+
+def _one(article: str, tmp_path: Path) -> Path:
+    """The sentences of an article, as a held-out file."""
+    clean(articles_from_texts([article, *NEWS]), tmp_path / "one", CLEAN)
+    table = pq.read_table(tmp_path / "one/part-00000.parquet", columns=HELD_OUT.names)
+    pq.write_table(table.slice(0, 2).cast(HELD_OUT), tmp_path / "one.parquet")
+    return tmp_path / "one.parquet"
+
+
+def test_a_damaged_pool(tmp_path: Path) -> None:
+    file = tmp_path / "pool.csv"
+    file.write_text("document,position,text\n", encoding="utf-8")
+    assert read_pool(file) is None
+    file.write_text("document,position,text\none,0,A storm.\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"pool\.csv"):
+        read_pool(file)
+
+
+def test_the_stage_with_a_pool(workspace: Workspace) -> None:
+    drawn(QUESTIONS[::2], Path("pool.csv"))
+    workspace.articles(QUESTIONS)
+    workspace.set("held_out", pool="pool.csv")
+    clean_stage.main()
+    assert workspace.counters("clean")["details"]["fixed pool"] == 1
+    assert len(workspace.kept()) == len(QUESTIONS) - 4
+
+
+def test_the_pool_of_a_run(workspace: Workspace) -> None:
+    """`stages.params pool` keeps what the run has held out, once."""
+    workspace.articles(QUESTIONS)
+    clean_stage.main()
+    held_out = pq.read_table("data/corpus/sentences/held_out.parquet")
+    main(["pool"])
+    pool = Path("conf/held_out/demo.csv")
+    assert load_params().held_out.pool == str(pool)
+    kept = read_pool(pool)
+    assert kept is not None and kept["text"].to_pylist() == held_out["text"].to_pylist()
+    with pytest.raises(SystemExit, match=r"conf/held_out/demo\.csv exists, and its figures are of these texts"):
+        main(["pool"])

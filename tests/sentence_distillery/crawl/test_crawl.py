@@ -1,0 +1,178 @@
+"""The crawl of the test site, article by article, request by request."""
+
+import subprocess
+import sys
+from collections import Counter
+from importlib.metadata import version
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+
+from tests.sentence_distillery.crawl.conftest import REQUESTS_PER_SECOND, Crawl, assert_polite, word_f1
+from tests.sentence_distillery.crawl.site import Site
+from tests.workspace import ROOT
+
+
+def test_every_article_once(finished: Crawl) -> None:
+    """By its canonical URL, whatever led to it: sections, pages, sitemaps, feeds, redirects, session numbers."""
+    found = finished.articles()
+    assert set(found) == set(finished.site.articles)
+    for url, article in finished.site.articles.items():
+        assert found[url]["source"] == ("archive" if "/archive/" in url else "news")
+        assert word_f1(found[url]["text"], article.text) > 0.9, url
+    right = [found[url]["published"] == article.published for url, article in finished.site.articles.items()]
+    assert sum(right) == len(right)
+    titles = [found[url]["title"] == article.title for url, article in finished.site.articles.items()]
+    assert sum(titles) == len(titles)
+
+
+def test_each_page_was_asked_for_once(finished: Crawl) -> None:
+    """Except for those that failed at first."""
+    times = Counter((asked.host, asked.path) for asked in finished.site.log)
+    again = {path for (_, path), count in times.items() if count > 1}
+    assert again == {"/world/flaky.html", "/broken.html", "/slow.html", "/cut-off.html"}
+
+
+def test_no_more_requests_a_second_than_configured(finished: Crawl) -> None:
+    for host in ("news", "archive"):
+        assert_polite(finished.site.requests(host), REQUESTS_PER_SECOND)
+
+
+@pytest.mark.fault(29)
+def test_nothing_that_robots_txt_forbids(finished: Crawl) -> None:
+    """The forbidden pages are linked from every section, listed with the reason, and never requested."""
+    forbidden = [asked.path for asked in finished.site.log if "/private/" in asked.path or "print=" in asked.path]
+    assert forbidden == []
+    assert finished.reason("/private/world-1.html") == "robots.txt forbids it"
+    assert finished.site.requests("news")[0].path == "/robots.txt"
+
+
+def test_the_crawler_says_who_it_is(finished: Crawl) -> None:
+    agents = {asked.headers["user-agent"] for asked in finished.site.log}
+    assert agents == {f"sentence-distillery/{version('sentence-distillery')} (+mailto:tests@example.org)"}
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/empty.html", "empty body"),
+        ("/blank.html", "empty body"),
+        ("/bomb.html", "too large"),
+        ("/not-gzip.html", "content encoding: not gzip"),
+        ("/half-gzip.html", "content encoding: cut off"),
+        ("/pied.html", "content encoding: unknown"),
+        ("/charset.html", "character set: not utf-8"),
+        ("/photo", "content type: image/jpeg"),
+        ("/huge.html", "too large"),
+        ("/endless-stream.html", "too large"),
+        ("/wide.html", "list of links"),
+        ("/deep.html", "not HTML"),
+        ("/slow.html", "timeout"),
+        ("/cut-off.html", "cut off"),
+    ],
+)
+@pytest.mark.fault(28)
+def test_broken_pages_are_dropped_with_their_reason(finished: Crawl, path: str, reason: str) -> None:
+    """Each of them costs itself and nothing else."""
+    assert finished.reason(path) == reason
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/elsewhere", "redirect refused: private address"),
+        ("/abroad", "redirect refused: another host"),
+        ("/inside", "redirect refused: private address"),
+        ("/metadata", "redirect refused: private address"),
+        ("/decimal", "redirect refused: private address"),
+        ("/file", "redirect refused: file address"),
+        ("/itself", "redirect refused: to itself"),
+        ("/endless/10", "redirect refused: too many"),
+        ("/ping", "redirect"),
+        ("/pong", "redirect"),
+        ("/old/1", "redirect"),
+    ],
+)
+@pytest.mark.fault(31)
+def test_redirects(finished: Crawl, path: str, reason: str) -> None:
+    """To another host, to a private address in any notation, to a file: refused."""
+    assert finished.reason(path) == reason
+
+
+@pytest.mark.fault(31)
+def test_the_other_host_was_never_asked(finished: Crawl) -> None:
+    """Not even for its robots.txt."""
+    assert finished.site.requests("other") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/missing.html", "HTTP 404"),
+        ("/gone.html", "HTTP 410"),
+        ("/broken.html", "HTTP 500"),
+        ("/mobile/3.html", "duplicate: canonical"),
+        ("/zz-mirror/1.html", "duplicate: text"),
+        ("/calendar/?month=26", "too deep"),
+        ("/loop/more/more/more/", "trap: repeated path"),
+        ("/", "list of links"),
+        ("/world/?page=2", "list of links"),
+    ],
+)
+def test_other_pages_are_listed_with_their_reason(finished: Crawl, path: str, reason: str) -> None:
+    assert finished.reason(path) == reason
+
+
+def test_counters(finished: Crawl) -> None:
+    """total = kept + dropped, and each dropped page is in the table."""
+    counters = finished.counters()
+    assert counters["kept"] == len(finished.site.articles)
+    assert counters["dropped"] == dict(Counter(row["reason"] for row in finished.dropped().values()))
+    robots = sum(asked.path == "/robots.txt" for asked in finished.site.log)
+    assert counters["details"]["requests"] == len(finished.site.log) - robots
+    assert counters["details"]["error: HTTP 503"] == 1
+
+
+def test_fetched_pages_are_kept(finished: Crawl) -> None:
+    """Each response is complete in a WARC file; the payload of an earlier page is only referred to."""
+    kept: Counter[str] = Counter()
+    for path in finished.archives():
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, check_digests="raise"):
+                record.content_stream().read()
+                if record.rec_type != "warcinfo":
+                    kept[record.rec_headers.get_header("WARC-Target-URI")] += 1
+    assert set(finished.site.articles) <= set(kept)
+    assert set(kept.values()) == {1}
+
+
+def test_a_finished_snapshot_is_read_again_without_the_network(finished: Crawl) -> None:
+    """The same articles; with another extractor (here: another limit) they are extracted again from stored pages."""
+    before, asked = finished.articles(), len(finished.site.log)
+    finished.run()
+    assert finished.articles() == before
+    finished.web["extraction_seconds"] += 1.0
+    assert "pages that an earlier run had fetched" in finished.run()
+    assert finished.articles() == before
+    assert len(finished.site.log) == asked
+
+
+@pytest.mark.fault(31)
+def test_a_name_that_resolves_to_a_private_address(site: Site, crawl: Crawl) -> None:
+    """The address from DNS is checked for each connection, not only the host in the URL."""
+    port = site.ports["news"]
+    crawl.web["sites"] = [crawl.named("news", sections=[]) | {"hosts": [f"localhost:{port}"]}]
+    crawl.web["sites"][0]["sections"] = [f"http://localhost:{port}/"]
+    assert "crawl: the crawl found no article (pages by reason: {'private address': 1})" in crawl.run(status=1)
+    assert site.log == []
+    crawl.web["private_hosts"] = [f"localhost:{port}"]
+    crawl.web["snapshot"] = "2"
+    crawl.run(status=1)
+    assert [asked.path for asked in site.log] == ["/robots.txt", "/"]
+
+
+def test_other_sources_load_no_crawler() -> None:
+    """`crawl.source: package` starts at once: Scrapy and trafilatura are imported only if they are used."""
+    program = "import sys, stages.corpus.crawl; print({'scrapy', 'twisted', 'trafilatura', 'lxml'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

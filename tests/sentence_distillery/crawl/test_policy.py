@@ -1,0 +1,166 @@
+"""Which URLs belong to a crawl, in which form."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sentence_distillery.crawl.options import Web
+from sentence_distillery.crawl.policy import Link, Refused, Scope, is_private_literal, is_public, normalise
+from tests.workspace import demo_params
+
+SITE = {
+    "name": "daily",
+    "hosts": ["news.example", "eu.news.example"],
+    "sections": ["https://news.example/world/index.html", "https://news.example/china"],
+    "sitemaps": ["https://eu.news.example/sitemap.xml"],
+    "feeds": [],
+    "articles": r"/a/\d{6}/",
+}
+HOME = Link("https://news.example/world/", "daily")
+
+
+def scope(**changes: Any) -> Scope:
+    return Scope(Web.model_validate(demo_params()["web"] | {"sites": [SITE | changes]}))
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://News.Example:80/a//b/?utm_source=x&id=2#top", "http://news.example/a/b/?id=2"),
+        ("https://news.example", "https://news.example/"),
+        ("../x.html", "https://news.example/x.html"),
+        ("?b=2&a=1", "https://news.example/world/?a=1&b=2"),
+        ("/x;jsessionid=1f?PHPSESSID=3&q=1", "https://news.example/x?q=1"),
+        (" /x y ", "https://news.example/x%20y"),
+        ("//eu.news.example/é", "https://eu.news.example/%C3%A9"),
+    ],
+)
+def test_normalise(url: str, expected: str) -> None:
+    assert normalise(url, HOME.url) == expected
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["mailto:a@b.example", "javascript:void(0)", "file:///etc/passwd", "http://a:b@news.example/", "http://[::1/"],
+)
+@pytest.mark.fault(31)
+def test_no_web_address(url: str) -> None:
+    """A file, a script, an address with a password."""
+    with pytest.raises(Refused):
+        normalise(url, HOME.url)
+
+
+@given(
+    st.text(st.characters(codec=None), max_size=80), st.sampled_from(["", "http://", "http://news.example/", "?", "//"])
+)
+def test_any_text_is_an_address_or_refused(text: str, start: str) -> None:
+    try:
+        found = normalise(start + text, HOME.url)
+    except Refused:
+        return
+    assert found.startswith(("http://", "https://"))
+    assert normalise(found) == found
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("/world/a.html", None),
+        ("/china", None),
+        ("/china/1/", None),
+        ("/chinaware/", "outside the sections"),
+        ("/sports/", "outside the sections"),
+        ("/sports/a/202401/x.html", None),
+        ("https://eu.news.example/a/202401/x.html", None),
+        ("https://evil.example/world/", "another host"),
+        ("https://news.example.evil.example/world/", "another host"),
+        ("/world/photo.JPG", "another kind of file"),
+        ("/world/x/x/x/", "trap: repeated path"),
+        ("/world/" + "x" * 500, "trap: long URL"),
+        ("ftp://news.example/world/", "ftp address"),
+    ],
+)
+def test_follow(url: str, reason: str | None) -> None:
+    if reason is None:
+        assert scope().follow(url, HOME).depth == 1
+        return
+    with pytest.raises(Refused) as refused:
+        scope().follow(url, HOME)
+    assert refused.value.reason == reason
+    assert (refused.value.link is not None) == reason.startswith("trap")
+
+
+def test_links_of_a_site_crawled_by_https_are_https() -> None:
+    """A page is not fetched once by each scheme."""
+    assert scope().follow("http://news.example/world/x", HOME).url == "https://news.example/world/x"
+
+
+def test_depth() -> None:
+    deep = Link("https://news.example/world/", "daily", depth=25)
+    with pytest.raises(Refused, match="too deep"):
+        scope().follow("/world/x", deep)
+
+
+def test_what_a_sitemap_names_may_stand_outside_the_sections() -> None:
+    sitemap = Link("https://eu.news.example/sitemap.xml", "daily", "sitemap")
+    assert scope().follow("https://news.example/sports/1.html", sitemap).kind == "page"
+    with pytest.raises(Refused, match="another host"):
+        scope().follow("https://evil.example/1.html", sitemap)
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        (None, "https://news.example/world/1.html"),
+        ("/world/2.html", "https://news.example/world/2.html"),
+        ("https://news.example/", "https://news.example/world/1.html"),
+        ("https://evil.example/1.html", "https://news.example/world/1.html"),
+        ("javascript:1", "https://news.example/world/1.html"),
+    ],
+)
+def test_canonical(declared: str | None, expected: str) -> None:
+    assert scope().canonical("daily", "https://news.example/world/1.html", declared) == expected
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "10.0.0.1:80",
+        "192.168.1.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",
+        "224.0.0.1",
+        "[::1]",
+        "[fe80::1]",
+        "[fc00::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:10.0.0.1]",
+        "[64:ff9b:1::1]",
+        "[64:ff9b::a00:1]",
+        "999.1.1.1",
+    ],
+)
+@pytest.mark.fault(31)
+def test_private_addresses(host: str) -> None:
+    """In every notation that passes for an address."""
+    assert is_private_literal(host)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["news.example", "8.8.8.8", "[2606:4700::1111]", "[64:ff9b::808:808]", "1.news.example", "127.0.0.1.example"],
+)
+def test_public_hosts(host: str) -> None:
+    assert not is_private_literal(host)
+
+
+def test_public_addresses() -> None:
+    assert is_public("1.1.1.1") and not is_public("10.0.0.1") and not is_public("fe80::1%eth0")

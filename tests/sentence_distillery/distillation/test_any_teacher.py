@@ -1,0 +1,227 @@
+"""Whatever numbers a teacher gives: the same student for the same directions, or one line."""
+
+import logging
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.typing import NDArray
+
+import sentence_distillery as sd
+from sentence_distillery.distillation.distill import distill
+from sentence_distillery.distillation.static_student import ALIKE, Normalizer
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.teachers.functions import CHUNK
+
+from .test_distill import SENTENCES
+
+Teacher = Callable[[list[str]], Any]
+
+OPTIONS: dict[str, Any] = {"dimension": 16, "epochs": 3, "clean": False, "show_progress": False}
+DIMENSION = 24
+
+pytestmark = pytest.mark.usefixtures("on_one_thread")
+
+
+def by_letters(texts: list[str]) -> NDArray[np.float64]:
+    """Counts of pairs of letters, in no direction that all texts share."""
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(26 * 26, DIMENSION))
+    rows = [[_place(pair) for pair in pairwise(text.lower()) if "".join(pair).isalpha()] for text in texts]
+    return np.array([signs[row].sum(axis=0) if row else signs[0] for row in rows])
+
+
+def _place(pair: tuple[str, str]) -> int:
+    return (ord(pair[0]) % 26) * 26 + ord(pair[1]) % 26
+
+
+def released(texts: list[str]) -> Floats:
+    return sd.load().encode(texts)
+
+
+def by_hash(texts: list[str]) -> NDArray[np.float64]:
+    """Sums of a vector for each word, of which every one has a large first component: all cosines are high."""
+    rows = [sum((_of_word(word) for word in text.lower().split()), np.eye(DIMENSION)[0]) for text in texts]
+    return np.array(rows)
+
+
+def _of_word(word: str) -> NDArray[np.float64]:
+    vector: NDArray[np.float64] = np.random.default_rng(list(word.encode())).normal(size=DIMENSION)
+    vector[0] += 4
+    return vector
+
+
+def student(teacher: Teacher, **options: Any) -> Floats:
+    return distill(SENTENCES, teacher, revision="1", **OPTIONS | options).encode(SENTENCES)
+
+
+@pytest.mark.parametrize("teacher", [by_letters, released, by_hash])
+@pytest.mark.parametrize("scale", [1e-300, 0.03, 100.0, 1e300])
+def test_the_length_of_its_vectors_does_not_count(teacher: Teacher, scale: float) -> None:
+    """regression: a teacher of long vectors gave a student far from it, since Adam's steps have one length."""
+    expected = student(teacher)
+    found = student(lambda texts: np.asarray(teacher(texts), np.float64) * scale)
+    assert (expected * found).sum(axis=1).min() > 0.999
+
+
+def test_the_length_in_a_file_does_not_count(tmp_path: Path) -> None:
+    def made(scale: float) -> Floats:
+        texts = sd.texts_to_embed(SENTENCES, clean=False)
+        vectors = list(by_letters(texts) * scale)
+        pq.write_table(pa.table({"text": texts, "vector": pa.array(vectors)}), tmp_path / "vectors.parquet")
+        return distill(SENTENCES, tmp_path / "vectors.parquet", **OPTIONS).encode(SENTENCES)
+
+    assert (made(1e-200) * made(1e200)).sum(axis=1).min() > 0.999
+
+
+_buffer = np.zeros((CHUNK, DIMENSION))
+
+
+def _reused(texts: list[str]) -> NDArray[np.float64]:
+    _buffer[: len(texts)] = by_letters(texts)
+    return _buffer[: len(texts)]
+
+
+def _sorting(texts: list[str]) -> NDArray[np.float64]:
+    vectors = by_letters(texts)
+    texts.sort()
+    return vectors
+
+
+def _emptying(texts: list[str]) -> NDArray[np.float64]:
+    vectors = by_letters(texts)
+    texts.clear()
+    return vectors
+
+
+def _tensor(texts: list[str]) -> Any:
+    import torch
+
+    return torch.tensor(by_letters(texts), requires_grad=True)
+
+
+def _brain_floats(texts: list[str]) -> Any:
+    import torch
+
+    return torch.tensor(by_letters(texts)).bfloat16()
+
+
+ODD: dict[str, Teacher] = {
+    "one buffer again and again": _reused,
+    "sorts its list": _sorting,
+    "empties its list": _emptying,
+    "a tensor with a gradient": _tensor,
+    "a list of tensors": lambda texts: list(_tensor(texts)),
+    "lists": lambda texts: by_letters(texts).tolist(),
+    "a table of objects": lambda texts: by_letters(texts).astype(object),
+    "in Fortran's order": lambda texts: np.asfortranarray(by_letters(texts)),
+    "whole numbers": lambda texts: by_letters(texts).astype(np.int64),
+    "bfloat16": _brain_floats,
+}
+
+
+@pytest.mark.parametrize("teacher", ODD.values(), ids=ODD)
+def test_odd_ways_to_return_the_right_numbers(teacher: Teacher) -> None:
+    """regression: some of them gave another student in silence, others a traceback."""
+    assert (student(by_letters) * student(teacher)).sum(axis=1).min() > 0.999
+
+
+def _leaves(texts: list[str]) -> None:
+    raise SystemExit(3)
+
+
+def _breaks(texts: list[str]) -> None:
+    raise ConnectionError("the service is away")
+
+
+async def _coroutine(texts: list[str]) -> NDArray[np.float64]:
+    return by_letters(texts)
+
+
+def _varies(texts: list[str]) -> NDArray[np.float64]:
+    return by_letters(texts)[:, : DIMENSION - (len(texts) > 1)]
+
+
+WRONG: dict[str, tuple[Teacher, str]] = {
+    "ends the program": (_leaves, "ends the program on .* exit status 3"),
+    "fails": (_breaks, "fails on .*: ConnectionError: the service is away"),
+    "a coroutine": (_coroutine, "fails on .*: it is asynchronous; give one that waits"),
+    "another dimension": (_varies, "returns vectors of 23 and of 24 numbers|returns vectors of 24 and of 23 numbers"),
+    "only zeros": (lambda texts: np.zeros((len(texts), 3)), r"the teacher gives \d+ none, or one of zeros: check it"),
+    "equal": (lambda texts: np.ones((len(texts), 20)), "vectors of all .* sentences are the same, so there is nothing"),
+    "complex": (lambda texts: by_letters(texts) * 1j, "it returns ndarray of complex128, not numbers"),
+    "texts": (lambda texts: [list(text[:3].ljust(3)) for text in texts], "it returns list of <U1, not numbers"),
+    "nothing": (lambda texts: None, "it returns NoneType, not numbers"),
+    "a generator": (lambda texts: (row for row in by_letters(texts)), "it returns generator, not numbers"),
+    "random": (
+        lambda texts: np.random.default_rng().normal(size=(len(texts), 30)),
+        "another vector when it gets .* ag",
+    ),
+}
+
+
+@pytest.mark.parametrize(("teacher", "problem"), WRONG.values(), ids=WRONG)
+def test_a_wrong_teacher_is_refused_in_one_line(teacher: Teacher, problem: str) -> None:
+    with pytest.raises(InputError, match=problem) as caught:
+        student(teacher, dimension=2)
+    assert "\n" not in str(caught.value)
+
+
+def test_two_vectors_of_one_text(tmp_path: Path) -> None:
+    """That differ by more than rounding; the first of equal ones counts."""
+    texts = [*sd.texts_to_embed(SENTENCES, clean=False), SENTENCES[0]]
+    vectors = by_letters(texts)
+    vectors[-1] += 1e-4
+    path = tmp_path / "vectors.parquet"
+    pq.write_table(pa.table({"text": texts, "vector": pa.array(list(vectors))}), path)
+    distill(SENTENCES, path, **OPTIONS)
+    vectors[-1] = vectors[1]
+    pq.write_table(pa.table({"text": texts, "vector": pa.array(list(vectors))}), path)
+    problem = f"{re.escape(str(path))}: rows 1 and {len(texts):,} have one text and different vectors; keep one"
+    with pytest.raises(InputError, match=problem):
+        distill(SENTENCES, path, **OPTIONS)
+
+
+def test_high_cosines_are_centred(caplog: pytest.LogCaptureFixture) -> None:
+    """A large component that all vectors share takes none of the student's dimensions; the log says so."""
+    caplog.set_level(logging.INFO)
+    student(released)
+    assert "centred" not in caplog.text
+    mean = student(lambda texts: released(texts) + 0.2).mean(axis=0)  # |0.2 in each dimension| is 2.5
+    assert "centred" in caplog.text
+    assert float(mean @ mean) < ALIKE
+
+
+def test_zero_rows_stay_zero() -> None:
+    embeddings = np.zeros((4, 3), np.float16)
+    embeddings[1:] = [[1, 5, 0], [0, 5, 1], [1, 5, 1]]
+    normalizer = Normalizer.of(embeddings)
+    assert normalizer.centre is not None
+    found = normalizer(embeddings)
+    assert not found[0].any()
+    np.testing.assert_allclose(np.linalg.norm(found[1:].astype(np.float32), axis=1), 1, atol=1e-3)
+
+
+def test_start_from_keeps_what_that_one_knows() -> None:
+    """regression: only the tokens of the new text stayed, a third of the included encoder's."""
+    start = sd.load()
+    found = distill(SENTENCES, released, start_from="released", revision="1", **OPTIONS | {"dimension": 64})
+    assert set(found.tokenizer.get_vocab()) >= {token for token in start.tokenizer.get_vocab() if token.isalpha()}
+    trombone, saxophone, glacier = found.encode(["trombone", "saxophone", "glacier"])
+    assert "trombone" not in " ".join(SENTENCES)
+    assert trombone @ saxophone > trombone @ glacier + 0.1
+
+
+def test_its_size_stays_what_was_asked_for() -> None:
+    """Tokens that the text lacks go first."""
+    found = distill(SENTENCES, by_letters, start_from="released", vocabulary=8000, revision="1", **OPTIONS)
+    assert isinstance(found, StaticEncoder)
+    assert len(found.tokenizer.get_vocab()) <= 8001
+    assert "storm" in found.tokenizer.get_vocab()

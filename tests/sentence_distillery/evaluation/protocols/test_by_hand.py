@@ -1,0 +1,203 @@
+"""The protocols compared with figures by hand and with loops, and what they say if there is no figure."""
+
+import doctest
+from collections.abc import Callable
+from dataclasses import fields
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation import protocols
+from sentence_distillery.evaluation.protocols import classification, sgd
+from sentence_distillery.evaluation.protocols.classification import Labelled, draws, few_shot, full
+from sentence_distillery.evaluation.protocols.clustering import clustering
+from sentence_distillery.evaluation.protocols.pair_classification import pair_classification
+from sentence_distillery.evaluation.protocols.ranking import Index, Judgements, measured
+from sentence_distillery.evaluation.protocols.reranking import reranking
+from sentence_distillery.evaluation.protocols.retrieval import retrieval
+from sentence_distillery.evaluation.protocols.similarity import similarity
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
+
+MODULES = [module.name for module in iter_modules(protocols.__path__)]
+NAN = np.array([[np.nan, 1], [1, 0]], np.float32)
+UNIT = np.eye(2, dtype=np.float32)
+JUDGED = Judgements(np.array([0]), np.array([1]), np.array([1]))
+NOTHING = Judgements(*np.empty((3, 0), dtype=np.int64))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_docstrings(name: str) -> None:
+    failed, attempted = doctest.testmod(import_module(f"{protocols.__name__}.{name}"))
+    assert failed == 0 and attempted > 0
+
+
+def at_angles(*degrees: float) -> Floats:
+    """Vectors of the plane whose cosines with (1, 0) fall as the angle grows."""
+    radians = np.deg2rad(np.array(degrees))
+    return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
+
+
+def pairs_at(*degrees: float) -> tuple[Floats, Floats]:
+    return np.tile(at_angles(0), (len(degrees), 1)), at_angles(*degrees)
+
+
+def test_pair_classification_by_hand() -> None:
+    """Labels 1, 0, 1, 0 from the largest cosine down: AP = (1 + 2/3) / 2; the best threshold finds 3 pairs, or 1."""
+    found = pair_classification(*pairs_at(10, 20, 30, 40), np.array([True, False, True, False]))
+    assert found.ap == pytest.approx((1 + 2 / 3) / 2)
+    assert found.accuracy == pytest.approx(3 / 4)
+    assert found.f1 == pytest.approx(4 / 5)
+
+
+def test_a_threshold_does_not_divide_equal_cosines() -> None:
+    """The order of equal pairs makes no difference: at the only threshold, precision is 1/2 and recall 1/2."""
+    for labels in ([True, False, False, True], [False, True, False, True]):
+        found = pair_classification(*pairs_at(10, 10, 60, 60), np.array(labels))
+        assert (found.ap, found.accuracy, found.f1) == pytest.approx((1 / 2, 1 / 2, 1 / 2))
+
+
+def test_draws_of_few_examples() -> None:
+    """Every experiment has its own examples, as many of each label as asked for, or all that there are."""
+    labels = ["a"] * 30 + ["b"] * 30 + ["c"] * 3
+    found = list(draws(labels, 8, 4, 42))
+    for rows in found:
+        assert len(set(rows)) == len(rows) == 19
+        assert sorted(labels[row] for row in rows) == ["a"] * 8 + ["b"] * 8 + ["c"] * 3
+    assert len({tuple(sorted(rows)) for rows in found}) == 4
+    assert found == list(draws(labels, 8, 4, 42)) != list(draws(labels, 8, 4, 43))
+
+
+def test_full_learns_from_all() -> None:
+    """Of two overlapping classes, the examples at the ends alone give another border than all."""
+    train = Labelled(np.array([[-3], [-2], [0.5], [0.6], [3]], np.float32), ["a", "a", "a", "a", "b"])
+    test = Labelled(np.array([[-1], [1], [2.9]], np.float32), ["a", "a", "b"])
+    assert full(train, test) == full(train, test)
+    assert full(train, test).accuracy == 1.0
+
+
+def test_clusters_without_labels_in_common() -> None:
+    """V is 1 for clusters that are the labels, near 0 for labels that the vectors know nothing of."""
+    vectors = np.repeat(at_angles(0, 90, 180), 40, axis=0)
+    assert clustering(vectors, ["a"] * 40 + ["b"] * 40 + ["c"] * 40, texts=200).v_measure == pytest.approx(1.0)
+    assert clustering(vectors, ["a", "b"] * 60, texts=200).v_measure == pytest.approx(0.0, abs=0.05)
+    assert clustering(np.ones((4, 2), np.float32), ["a", "b"] * 2, texts=50).v_measure == pytest.approx(0.0)
+
+
+def test_ranking_by_hand() -> None:
+    """Grades 0, 3, 0, 1 by rank and another relevant document that is not there."""
+    judgements = Judgements(np.array([0, 0, 0, 0]), np.array([1, 3, 0, -1]), np.array([3, 1, 0, 2]))
+    [ranking] = Index(at_angles(10, 20, 30, 40), ["a", "b", "c", "d"]).search(at_angles(0))
+    found = measured([ranking], judgements, 4)
+    ideal = 3 + 2 / np.log2(3) + 1 / 2
+    assert found.ndcg_at_10.tolist() == pytest.approx([(3 / np.log2(3) + 1 / np.log2(5)) / ideal])
+    assert (found.recall_at_100[0], found.ap[0], found.rr[0]) == pytest.approx((2 / 3, (1 / 2 + 2 / 4) / 3, 1 / 2))
+
+
+def test_equal_cosines_are_ordered_by_id() -> None:
+    """The larger id first, whatever the order of the documents; also where the ranking is cut."""
+    vectors, ids = np.tile(at_angles(0), (5, 1)), ["b", "d", "a", "e", "c"]
+    assert [list(ranking) for ranking in Index(vectors, ids).search(at_angles(0), depth=3)] == [[3, 1, 4]]
+    assert Index(vectors, ids).rank(at_angles(0)[0], np.array([0, 2, 4])).tolist() == [4, 0, 2]
+
+
+@given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 45), st.integers(0, 2**32 - 1))
+def test_search_is_a_full_sort(documents: int, queries: int, depth: int, seed: int) -> None:
+    """Exactly: vectors of -1, 0, 1 in one dimension have many ties."""
+    drawn = np.random.default_rng(seed)
+    searched, asked = (drawn.integers(-1, 2, (count, 1)).astype(np.float32) for count in (documents, queries))
+    ids = [f"{number:03}" for number in drawn.permutation(documents)]
+    found = list(Index(searched, ids).search(asked, depth))
+    for query, ranking in zip(asked, found, strict=True):
+        order = sorted(range(documents), key=lambda row: (float(searched[row, 0] * query[0]), ids[row]), reverse=True)
+        assert ranking.tolist() == order[:depth]
+
+
+def test_blocks_of_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searching one query at a time finds what searching all at once finds.
+
+    No query lies in the middle of two documents, where the rounding of either product would decide.
+    """
+    documents, queries = at_angles(*range(0, 170, 7)), at_angles(*(angle + 0.25 for angle in range(0, 90, 10)))
+    index = Index(documents, [f"{row:02}" for row in range(len(documents))])
+    whole = [ranking.tolist() for ranking in index.search(queries)]
+    monkeypatch.setattr("sentence_distillery.evaluation.protocols.ranking.BLOCK", 1)
+    assert [ranking.tolist() for ranking in index.search(queries)] == whole
+
+
+def test_queries_without_an_answer() -> None:
+    """A query that is not judged is left out; one whose documents all have grade 0 counts as 0."""
+    judgements = Judgements(np.array([2, 0]), np.array([0, 1]), np.array([1, 0]))
+    found = retrieval(at_angles(0, 0, 0), at_angles(0, 90), ["a", "b"], judgements)
+    assert found.ndcg_at_10 == found.recall_at_100 == found.map == pytest.approx(1 / 2)
+
+
+def test_only_judged_documents_are_reranked() -> None:
+    """The nearest document is not a candidate; the right one is second of two."""
+    judgements = Judgements(np.array([0, 0]), np.array([1, 2]), np.array([0, 1]))
+    found = reranking(at_angles(0), at_angles(0, 10, 20), ["a", "b", "c"], judgements)
+    assert found.map == found.mrr == 1 / 2
+
+
+NO_FIGURE: list[tuple[Callable[[], Any], str]] = [
+    (lambda: similarity(UNIT, NAN, np.ones(2, np.float32)), "some predictions are not finite"),
+    (lambda: similarity(UNIT[:1], UNIT[:1], np.ones(1, np.float32)), "1 pairs"),
+    (lambda: similarity(UNIT, UNIT, np.arange(2, dtype=np.float32)), "all predictions are alike"),
+    (lambda: similarity(UNIT, UNIT[[0, 0]], np.ones(2, np.float32)), "all human ratings are equal"),
+    (lambda: pair_classification(UNIT, NAN, np.array([True, False])), "some predictions are not finite"),
+    (lambda: pair_classification(UNIT, UNIT, np.array([True, False])), "all predictions are alike"),
+    (lambda: pair_classification(UNIT, UNIT[[0, 0]], np.array([True, True])), "all pairs have one label"),
+    (lambda: few_shot(Labelled(UNIT, ["a", "a"]), Labelled(UNIT, ["a", "b"])), "all training documents have one label"),
+    (lambda: full(Labelled(NAN, ["a", "b"]), Labelled(UNIT, ["a", "b"])), "some vectors are not finite"),
+    (lambda: clustering(UNIT, ["a", "a"]), "all documents have one label"),
+    (lambda: clustering(NAN, ["a", "b"]), "some vectors are not finite"),
+    (lambda: retrieval(UNIT, NAN, ["a", "b"], JUDGED), "some vectors are not finite"),
+    (lambda: retrieval(UNIT, UNIT, ["a", "b"], NOTHING), "no query is judged"),
+    (lambda: reranking(NAN, UNIT, ["a", "b"], JUDGED), "some vectors are not finite"),
+    (lambda: reranking(UNIT, UNIT, ["a", "b"], NOTHING), "no query is judged"),
+]
+
+
+@pytest.mark.parametrize(("score", "reason"), NO_FIGURE)
+@pytest.mark.fault(20)
+def test_a_reason_in_place_of_figures(score: Callable[[], Any], reason: str) -> None:
+    """Never NaN, and never an error of a package."""
+    found = score()
+    assert {getattr(found, field.name) for field in fields(found) if field.compare} == {Unavailable(reason)}
+    assert not any(getattr(found, field.name) for field in fields(found) if not field.compare)
+
+
+def drawn_labels(classifiers: int) -> tuple[list[str], list[list[str]], Floats]:
+    """The labels of 30 texts, those that classifiers give them, and draws of the texts."""
+    random = np.random.default_rng(1)
+    expected, *given = random.choice(["0", "1", "2"], (classifiers + 1, 30)).tolist()
+    return expected, given, bootstrap.counts(30, 20)
+
+
+def test_figures_of_drawn_texts() -> None:
+    """Accuracy and macro-F1 of each draw are scikit-learn's on the drawn texts, averaged over the classifiers."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    expected, given, drawn = drawn_labels(2)
+    for counts, found in zip(drawn.astype(int), classification.figures_of_draws(expected, given, drawn), strict=True):
+        true, *others = (np.repeat(each, counts) for each in (expected, *given))
+        accuracy = np.mean([metrics.accuracy_score(true, each) for each in others])
+        f1 = np.mean([metrics.f1_score(true, each, average="macro") for each in others])
+        assert found.tolist() == pytest.approx([accuracy, f1], abs=1e-6)
+
+
+def test_figures_of_drawn_documents() -> None:
+    """Precision, recall and F1 of label 1; none if all documents of a draw have one label."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    expected, [given], drawn = drawn_labels(1)
+    expected, given = (["1" if label == "1" else "0" for label in each] for each in (expected, given))
+    for counts, found in zip(drawn.astype(int), sgd.figures_of_draws(expected, given, drawn), strict=True):
+        true, other = (np.repeat(each, counts) for each in (expected, given))
+        figures = metrics.precision_recall_fscore_support(true, other, pos_label="1", average="binary")
+        assert found.tolist() == pytest.approx(figures[:3], abs=1e-6)
+    assert np.isnan(sgd.figures_of_draws(["1", "0"], ["1", "0"], np.array([[2, 0], [0, 2]], np.float32))).all()

@@ -1,0 +1,332 @@
+"""Sets of the user's own labels: read from any kind of file, registered like any set, refused if a row does not fit."""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pydantic import ValidationError
+
+from reproductions.systems.data import pair_sets, task_sets
+from sentence_distillery.corpus.fingerprints import fingerprint
+from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.evaluate import evaluate, main_result
+from sentence_distillery.evaluation.protocols.pair_classification import figures_of_draws, pair_classification
+from sentence_distillery.evaluation.protocols.similarity import cosines
+from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, QuerySet
+from sentence_distillery.evaluation.sets.options import Benchmarks, OwnBenchmark
+from sentence_distillery.evaluation.tasks import own_tasks
+from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.unavailable import Unavailable
+from stages import paths
+from stages.benchmarks import benchmarks as stage
+from tests.sentence_distillery.evaluation.sets.conftest import ROOT
+from tests.workspace import write_params
+
+WORDS = ("storm", "port", "bank", "rate", "team", "goal")
+TEXTS = [f"The {one} and the {other}." for one in WORDS for other in WORDS if one != other]
+PAIRS = [
+    {"a": one, "b": other, "rating": str(sum(word in one and word in other for word in WORDS))}
+    for one, other in zip(TEXTS, TEXTS[7:], strict=False)
+]
+LABELLED = [{"question": text, "intent": text.split()[1]} for text in TEXTS]
+COLUMNS = {"sentence1": "a", "sentence2": "b", "score": "rating"}
+SEARCH = {"id": "id", "text": "text", "query": "query", "document": "document", "grade": "grade"}
+STS: dict[str, Any] = {
+    "name": "mine",
+    "task": "sts",
+    "files": {"test": "mine.csv"},
+    "columns": COLUMNS,
+    "scale": [0, 5],
+}
+INTENTS: dict[str, Any] = {
+    "name": "intents",
+    "task": "classification",
+    "files": {"train": "train.jsonl", "test": "test.tsv"},
+    "columns": {"text": "question", "label": "intent"},
+    "scale": None,
+}
+FAQ: dict[str, Any] = {
+    "name": "faq",
+    "task": "retrieval",
+    "files": {"queries": "queries.csv", "documents": "documents.parquet", "judgements": "judgements.jsonl"},
+    "columns": SEARCH,
+    "scale": None,
+}
+
+
+SAME: dict[str, Any] = {
+    "name": "same",
+    "task": "pair_classification",
+    "files": {"test": "same.csv"},
+    "columns": {"sentence1": "a", "sentence2": "b", "label": "together"},
+    "scale": None,
+}
+GROUPS: dict[str, Any] = {
+    "name": "groups",
+    "task": "clustering",
+    "files": {"test": "test.tsv"},
+    "columns": {"text": "question", "label": "intent"},
+    "scale": None,
+}
+
+
+class Bag:
+    """A count of each word of WORDS, at unit length."""
+
+    def encode(self, sentences: list[str]) -> Floats:
+        return unit_rows(np.array([[text.lower().count(word) for word in WORDS] for text in sentences], np.float32))
+
+
+def write(path: str, rows: Sequence[dict[str, str]]) -> None:
+    """Write rows as the suffix says."""
+    file = Path(path)
+    match file.suffix:
+        case ".jsonl":
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        case ".parquet":
+            pq.write_table(pa.Table.from_pylist(list(rows)), file)
+        case suffix:
+            with file.open("w", encoding="utf-8", newline="") as target:
+                writer = csv.DictWriter(target, list(rows[0]), delimiter="\t" if suffix == ".tsv" else ",")
+                writer.writeheader()
+                writer.writerows(rows)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current directory: files of three sets, and the samples of this project."""
+    monkeypatch.chdir(tmp_path)
+    paths.SAMPLES.parent.mkdir(parents=True)
+    paths.SAMPLES.symlink_to(ROOT / paths.SAMPLES)
+    write("mine.csv", PAIRS)
+    write("same.csv", [row | {"together": "yes" if int(row["rating"]) > 0 else "No"} for row in PAIRS])
+    write("train.jsonl", LABELLED[::2])
+    write("test.tsv", LABELLED[1::2])
+    write("queries.csv", [{"id": f"q{row}", "text": f"Where is the {word}?"} for row, word in enumerate(WORDS)])
+    write("documents.parquet", [{"id": f"d{row}", "text": f"A {word} here."} for row, word in enumerate(WORDS)])
+    write("judgements.jsonl", [{"query": f"q{row}", "document": f"d{row}", "grade": "1"} for row in range(len(WORDS))])
+    yield tmp_path
+
+
+def run(*own: dict[str, Any]) -> BenchmarkData:
+    write_params(benchmarks={"sets": ["samples"], "own": list(own)})
+    stage.main()
+    return BenchmarkData(paths.BENCHMARKS)
+
+
+def problem(*own: dict[str, Any]) -> str:
+    with pytest.raises(SystemExit) as caught:
+        run(*own)
+    return str(caught.value.code)
+
+
+def test_they_are_sets_like_any_other(here: Path) -> None:
+    data = run(STS, INTENTS, FAQ)
+    assert data.own() == ["mine", "intents", "faq"]
+    pairs = data.pairs("mine", "test")
+    assert (pairs.sentences1[0], pairs.scale, len(pairs.sentences1)) == (PAIRS[0]["a"], (0.0, 5.0), len(PAIRS))
+    assert data.documents("intents", "test").labels == [row["intent"] for row in LABELLED[1::2]]
+    assert data.queries("faq", "test").documents[2] == "A bank here."
+    assert "mine" in data.present(["mine"], "x")
+    assert [each.name for each in pair_sets(data, "pairs")] == ["samples", "samples", "mine"]
+    assert [task.tested.name for task in task_sets(data)] == ["intents", "faq"]
+    figures = {(row.dataset, row.metric): row.value for row in evaluate(Bag(), ["intents", "faq"], benchmarks=data)}
+    assert figures["faq", "ndcg_at_10"] == 1.0
+
+
+def test_their_test_texts_are_taken_out_of_the_training_text(here: Path) -> None:
+    marks = set(run(STS, INTENTS, FAQ).fingerprints().tolist())
+    test = [PAIRS[0]["a"], LABELLED[1]["question"], "Where is the port?", "A bank here."]
+    assert {fingerprint(text) for text in test} <= marks
+    alone = set(run(INTENTS).fingerprints().tolist())
+    assert fingerprint(LABELLED[0]["question"]) not in alone
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_every_kind_of_file(suffix: str, here: Path) -> None:
+    expected = run(STS).pairs("mine", "test").scores
+    write(f"other{suffix}", PAIRS)
+    found = run(STS | {"files": {"test": f"other{suffix}"}}).pairs("mine", "test")
+    assert found.scores is not None and expected is not None
+    assert found.scores.tolist() == expected.tolist()
+
+
+def test_numbers_of_a_table(here: Path) -> None:
+    pq.write_table(pa.table({"a": ["x y", "z"], "b": ["x", "w"], "rating": [2.5, 1.0]}), "other.parquet")
+    scores = run(STS | {"files": {"test": "other.parquet"}}).pairs("mine", "test").scores
+    assert scores is not None and scores.tolist() == [2.5, 1.0]
+
+
+def test_figures_with_intervals(here: Path) -> None:
+    """The values are those of `evaluate`."""
+    data = run(STS, INTENTS, FAQ)
+    rows = evaluate(Bag(), own_tasks(data))
+    expected = {(row.dataset, row.metric): row for row in rows if row.protocol != "few-shot"}
+    found = [main_result("bag", Bag(), task) for task in own_tasks(data)]
+    assert [(row.dataset, row.metric, row.split, row.system) for row in found] == [
+        ("mine", "spearman", "test", "bag"),
+        ("intents", "accuracy", "test", "bag"),
+        ("faq", "ndcg_at_10", "test", "bag"),
+    ]
+    for row in found:
+        other = expected[row.dataset, row.metric]
+        assert (row.protocol, row.n) == (other.protocol, other.n)
+        assert isinstance(row.value, float) and row.low is not None and row.high is not None
+        assert row.value == pytest.approx(other.value, abs=1e-6)
+        assert row.low <= row.value <= row.high
+    reason = Unavailable("it is not here")
+    assert {main_result("gone", reason, task).value for task in own_tasks(data)} == {reason}
+
+
+def test_pairs_with_yes_or_no_and_groups(here: Path) -> None:
+    """The values are those of `evaluate`; average precision has an interval, and the V-measure has none."""
+    data = run(SAME, GROUPS)
+    assert [task.type for task in own_tasks(data)] == ["pair_classification", "clustering"]
+    expected = {(row.dataset, row.metric): row for row in evaluate(Bag(), own_tasks(data))}
+    same, groups = [main_result("bag", Bag(), task) for task in own_tasks(data)]
+    assert (same.protocol, same.metric, same.n) == ("cosine", "ap", len(PAIRS))
+    assert (groups.protocol, groups.metric, groups.n) == ("k-means", "v_measure", len(LABELLED[1::2]))
+    for row in (same, groups):
+        assert row.value == expected[row.dataset, row.metric].value
+    assert same.low is not None and same.high is not None and same.low <= float(str(same.value)) <= same.high
+    assert (groups.low, groups.high) == (None, None)
+    marks = set(data.fingerprints().tolist())
+    assert {fingerprint(PAIRS[0]["a"]), fingerprint(LABELLED[1]["question"])} <= marks
+
+
+@pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("TRUE", "False"), (True, False), (1.0, 0.0), (1, 0)])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_ways_to_say_yes_and_no(yes: Any, no: Any, suffix: str, here: Path) -> None:
+    rows = [row | {"together": yes if int(row["rating"]) > 0 else no} for row in PAIRS]
+    write(f"same{suffix}", rows)
+    labels = run(SAME | {"files": {"test": f"same{suffix}"}}).pairs("same", "test").labels
+    assert labels == ["1" if int(row["rating"]) > 0 else "0" for row in PAIRS]
+
+
+def test_pairs_of_one_label_and_of_another(here: Path) -> None:
+    write("same.csv", [row | {"together": "1"} for row in PAIRS])
+    (row,) = [main_result("bag", Bag(), task) for task in own_tasks(run(SAME))]
+    assert (row.value, row.low) == (Unavailable("all pairs have one label"), None)
+    write("same.csv", [row | {"together": "maybe"} for row in PAIRS])
+    assert "same.csv, line 2: the label 'maybe' is neither yes nor no; write 1 and 0" in problem(SAME)
+
+
+def test_figures_of_draws() -> None:
+    """Each draw as the protocol scores it, equal cosines and all."""
+    rng = np.random.default_rng(3)
+    predicted = rng.integers(0, 8, 40).astype(np.float32) / 8
+    positive = rng.random(40) < 0.4
+    drawn = bootstrap.counts(40, 50)
+    left = np.stack([predicted, np.sqrt(1 - predicted**2)], axis=1).astype(np.float32)
+    right = np.tile(np.array([1, 0], np.float32), (40, 1))
+    expected: list[Any] = []
+    for draw in drawn.astype(int):
+        rows = np.repeat(np.arange(40), draw)
+        expected.append([*vars(pair_classification(left[rows], right[rows], positive[rows])).values()])
+    found: Any = figures_of_draws(cosines(left, right), positive, drawn)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_vectors_without_a_figure(here: Path) -> None:
+    class Zeros:
+        def encode(self, sentences: list[str]) -> Floats:
+            return np.zeros((len(sentences), 2), np.float32)
+
+    (row,) = [main_result("zeros", Zeros(), task) for task in own_tasks(run(STS))]
+    assert (row.value, row.low) == (Unavailable("all predictions are alike"), None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": "stsb"}, "benchmarks.own: 'stsb' is the name of a set of this library; choose another one."),
+        (
+            {"files": {"test": "gone.csv"}},
+            "benchmarks.own: 'mine' has the file test = gone.csv, which is not a file here",
+        ),
+        (
+            {"files": {"test": "mine.xlsx"}},
+            "has the file test = mine.xlsx, which has none of the suffixes .csv, .tsv, .jsonl, .parquet;",
+        ),
+        (
+            {"columns": COLUMNS | {"score": "stars"}},
+            "mine.csv, line 1: no column 'stars' (it has a, b, rating).",
+        ),
+        (
+            {"scale": [4, 5]},
+            f"mine.csv, line 2: score {float(PAIRS[0]['rating'])} is outside 4.0-5.0. To repair it",
+        ),
+    ],
+)
+def test_what_does_not_fit(changes: dict[str, Any], message: str, here: Path) -> None:
+    Path("mine.xlsx").touch()
+    assert message in problem(STS | changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("other.csv", "a,b,rating\nx,y,high\n", "other.csv, line 2: score 'high' is not a number."),
+        ("other.csv", "a,b,rating\n", "other.csv has no rows."),
+        ("other.csv", "a,b,rating\nx, ,1\n", "other.csv, line 2: a blank text."),
+        ("other.csv", "a,b,rating\nx,y\n", "other.csv, line 2: 2 fields, expected 3 (a, b, rating)."),
+        ("other.jsonl", '{"a": "x", "b": "y", "rating": 1}\n{"a": 1\n', "other.jsonl, line 2: it is not JSON ("),
+        ("other.jsonl", '{"a": "x", "rating": 1}\n', "other.jsonl, line 1: no field 'b' (it has a, rating)."),
+        ("other.jsonl", "[1]\n", "other.jsonl, line 1: no fields (it has list)."),
+        (
+            "other.jsonl",
+            '{"a": null, "b": "y", "rating": 1}\n',
+            "line 1: column 'a' has None, which is neither a text",
+        ),
+        ("other.parquet", "not a table", "other.parquet cannot be read: "),
+    ],
+)
+def test_broken_files(name: str, content: str, message: str, here: Path) -> None:
+    Path(name).write_text(content, encoding="utf-8")
+    found = problem(STS | {"files": {"test": name}})
+    assert found.startswith("benchmarks: ") and message in found
+
+
+def test_judgements_of_nothing(here: Path) -> None:
+    write("judgements.jsonl", [{"query": "q0", "document": "d99", "grade": "1"}])
+    assert "judgements.jsonl, line 1: split 'test' has no document 'd99'." in problem(FAQ)
+    write("judgements.jsonl", [{"query": "q0", "document": "d1", "grade": "good"}])
+    assert "judgements.jsonl, line 1: 'good' is not a whole number of 0 or more." in problem(FAQ)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"files": {"dev": "a.csv"}}, "mine: files lacks 'test'; it needs test"),
+        ({"files": {"test": "a.csv", "tset": "b.csv"}}, "mine: files has 'tset'; it may have dev, test"),
+        ({"columns": {"sentence1": "a"}}, "mine: columns lacks 'score'; it needs score, sentence1, sentence2"),
+        ({"scale": None}, r"mine: scale must be \[lowest, highest\] for the task sts, and null for other tasks"),
+        ({"scale": [5, 0]}, r"mine: scale = \[5.0, 0.0\] does not begin with the lower score"),
+        (
+            {"task": "reranking"},
+            "Input should be 'sts', 'pair_classification', 'classification', 'clustering' or 'retrieval'",
+        ),
+        ({"task": "clustering"}, "mine: columns lacks 'label'; it needs label, text"),
+        ({"name": "My set"}, "String should match pattern"),
+    ],
+)
+def test_options_that_do_not_fit(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        OwnBenchmark.model_validate(STS | changes)
+
+
+def test_a_name_twice() -> None:
+    with pytest.raises(ValidationError, match="two sets of own have the name mine; rename one"):
+        Benchmarks.model_validate({"sets": [], "own": [STS, STS]})
+
+
+def test_kinds_of_tasks(here: Path) -> None:
+    mine, intents, faq = own_tasks(run(STS, INTENTS, FAQ))
+    assert (mine.type, intents.type, faq.type) == ("sts", "classification", "retrieval")
+    assert isinstance(intents.tested, DocumentSet) and isinstance(faq.tested, QuerySet)

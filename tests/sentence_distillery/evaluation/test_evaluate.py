@@ -1,0 +1,225 @@
+"""`evaluate` on any object with `encode`: the figures that the stage writes, and what it refuses."""
+
+import doctest
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from reproductions.systems.data import EvaluationData
+from reproductions.systems.options import Evaluate
+from reproductions.systems.scoring import score
+from reproductions.systems.systems import StudentSystem
+from sentence_distillery import load
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation import aliases
+from sentence_distillery.evaluation.evaluate import evaluate
+from sentence_distillery.evaluation.protocols.similarity import cosines
+from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.sets.data import DOCUMENTS, PAIRS, PROVENANCE, DocumentSet, PairSet
+from sentence_distillery.io.artifacts import InputError, write_json, write_table
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
+from tests.sentence_distillery.evaluation.sets.conftest import rows_of
+from tests.workspace import ROOT, demo_params
+
+PARAMS = Evaluate(**demo_params()["evaluate"] | {"speed_sentences": 16, "speed_seconds": 0.01})
+MINE = PairSet("mine", "test", ["a b", "c", "d"], ["a", "c", "e"], np.array([3, 5, 0], np.float32), None, (0.0, 5.0))
+REVIEWS = DocumentSet("mine", "test", ["good film", "bad film"] * 20, ["1", "0"] * 20)
+
+
+@dataclass
+class Fixed:
+    """An encoder that returns the same vectors whatever it is given."""
+
+    vectors: Any
+
+    def encode(self, sentences: list[str]) -> Any:
+        return self.vectors
+
+
+class Letters:
+    """Counts letters, and keeps its calls."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def encode(self, sentences: list[str]) -> Floats:
+        self.asked.append(sentences)
+        return np.array([[text.count(letter) for letter in "abcdefgo"] for text in sentences], dtype=np.float32)
+
+
+def sample_pairs(split: str) -> PairSet:
+    rows = [
+        pair for pair in rows_of("samples", ROOT / "data/samples") if pair.split == split and pair.score is not None
+    ]
+    scores = np.array([pair.score for pair in rows], dtype=np.float32)
+    left, right = [pair.sentence1 for pair in rows], [pair.sentence2 for pair in rows]
+    return PairSet("samples", split, left, right, scores, None, (1.0, 5.0))
+
+
+def figures(student: StaticEncoder, pairs: PairSet, directory: Path) -> tuple[dict[str, Result], dict[str, Result]]:
+    """The figures of the stage for a student under its own mean, and those of `evaluate`."""
+    data = EvaluationData([*pairs.sentences1, *pairs.sentences2], [pairs], [], [])
+    rows = score(StudentSystem(student), data, PARAMS, directory)
+    written = {row.metric: row for row in rows if row.protocol == "mean"}
+    return written, {row.metric: row for row in evaluate(student, [pairs], name="student")}
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_the_figures_of_the_stage(split: str, tmp_path: Path) -> None:
+    """Those that the stage `evaluate` writes for a student on the sample pairs, under its own mean.
+
+    Two pairs of the same words in another order have cosine 1 up to the last bit, which decides their ranks: Spearman
+    is compared without them.
+    """
+    pairs, student = sample_pairs(split), load()
+    written, found = figures(student, pairs, tmp_path)
+    assert list(found) == list(written) == ["pearson", "spearman", "mae"]
+    for metric in ("pearson", "mae"):
+        assert found[metric].value == pytest.approx(written[metric].value, abs=1e-6)
+        low, value, high = (getattr(found[metric], name) for name in ("low", "value", "high"))
+        assert low < value < high
+        bare = replace(found[metric], value=0.0, low=None, high=None, left_out=None)
+        assert bare == replace(written[metric], value=0.0)
+        assert found[metric].n == len(pairs.sentences1) > 50
+    left, right = student.encode(pairs.sentences1), student.encode(pairs.sentences2)
+    others = pairs.take(np.flatnonzero(cosines(left, right) < 1 - 1e-6))
+    assert 0 < len(pairs.sentences1) - len(others.sentences1) < 4
+    written, found = figures(student, others, tmp_path)
+    assert found["spearman"].value == pytest.approx(written["spearman"].value, abs=1e-9)
+
+
+def test_figures_by_hand() -> None:
+    """Cosines 1 / sqrt 2, 1 and 0 for the ratings 3, 5 and 0; each text is encoded once."""
+    encoder = Letters()
+    found = {row.metric: row.value for row in evaluate(encoder, [MINE])}
+    expected = np.array([1 / np.sqrt(2), 1.0, 0.0])
+    assert found["pearson"] == pytest.approx(np.corrcoef(expected, [3, 5, 0])[0, 1], abs=1e-6)
+    assert found["spearman"] == pytest.approx(1.0)
+    assert found["mae"] == pytest.approx(np.abs(2.5 * (expected + 1) - [3, 5, 0]).mean(), abs=1e-6)
+    assert encoder.asked == [["a b", "c", "d", "a", "e"]]
+
+
+@pytest.mark.fault(20)
+def test_a_constant_encoder_has_a_reason() -> None:
+    """No NaN, and the error is still a figure."""
+    found = {row.metric: row.value for row in evaluate(Fixed(np.ones((5, 3))), [MINE])}
+    assert found["pearson"] == found["spearman"] == Unavailable("all predictions are alike")
+    assert found["mae"] == pytest.approx((2 + 0 + 5) / 3)
+
+
+def test_documents_of_the_caller() -> None:
+    """A classifier learns from the first set, and is tested on the second."""
+    rows = evaluate(Letters(), [(replace(REVIEWS, split="train"), REVIEWS), MINE], name="letters")
+    assert [(row.metric, row.value, row.n, row.protocol) for row in rows[:3]] == [
+        (metric, 1.0, 40, "sgd") for metric in ("precision", "recall", "f1")
+    ]
+    assert {row.system for row in rows} == {"letters"} and len(rows) == 6
+    alike = replace(REVIEWS, labels=["1"] * 40)
+    assert {row.value for row in evaluate(Letters(), [(alike, REVIEWS)])} == {
+        Unavailable("all training documents have one label")
+    }
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Two named sets, as the stage `benchmarks` writes them, and one without scores."""
+    assert MINE.scores is not None
+    rows = list(zip(MINE.sentences1, MINE.sentences2, MINE.scores.tolist(), strict=True))
+    pairs = [(split, one, other, value, None) for split in ("dev", "test") for one, other, value in rows]
+    labels = [("test", one, other, None, "1") for one, other, _ in rows]
+    documents = [
+        (split, *row) for split in ("train", "test") for row in zip(REVIEWS.texts, REVIEWS.labels, strict=True)
+    ]
+    sets = {}
+    for name, kind, table, schema in (
+        ("mine", "pairs", pairs, PAIRS),
+        ("labelled", "pairs", labels, PAIRS),
+        ("reviews", "documents", documents, DOCUMENTS),
+    ):
+        write_table(tmp_path / f"{name}.parquet", pa.table([list(c) for c in zip(*table, strict=True)], schema=schema))
+        splits = dict.fromkeys([row[0] for row in table], 3)
+        sets[name] = {"kind": kind, "rows": splits, "scale": [0, 5] if name == "mine" else None}
+    write_json(tmp_path / PROVENANCE, {"sets": sets, "absent": {"stsb": "bring it"}, "pair_sets": list(sets)})
+    return tmp_path
+
+
+def test_sets_by_name(directory: Path) -> None:
+    """Read from the directory, as a path or as text; a set of the same pairs has the same figures."""
+    rows = evaluate(Letters(), ["mine", "reviews"], benchmarks=directory)
+    assert rows[:3] == evaluate(Letters(), [MINE])
+    assert [(row.dataset, row.metric) for row in rows[3:]] == [("reviews", m) for m in ("precision", "recall", "f1")]
+    assert {row.split for row in evaluate(Letters(), ["mine"], benchmarks=str(directory), split="dev")} == {"dev"}
+
+
+@pytest.mark.parametrize(
+    ("task", "split", "message"),
+    [
+        ("labelled", "test", "Set 'labelled' has no scores with a scale"),
+        ("mine", "train", "Benchmark set 'mine' has no split 'train'"),
+        ("stsb", "test", "Benchmark set 'stsb' is absent: bring it"),
+        ("other", "test", "has no set 'other'"),
+    ],
+)
+def test_sets_that_cannot_be_scored(directory: Path, task: str, split: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        evaluate(Letters(), [task], benchmarks=directory, split=split)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": [4.0, 2.0]}, "has 3 first sentences, 3 second ones and 2 scores"),
+        ({"sentences2": ["a", "b"]}, "has 3 first sentences, 2 second ones and 3 scores"),
+        ({"scale": (5.0, 0.0)}, "has the scale 5 to 0; give the lowest and then the highest"),
+        ({"scores": [4.0, 2.0, 5.5]}, r"pair 2 \(from 0\) has the score 5.5, outside 0 to 5"),
+        ({"scores": [4.0, np.nan, 5.0]}, r"pair 1 \(from 0\) has the score nan, outside 0 to 5"),
+        ({"sentences1": ["a", None, "c"]}, r"pair 1 \(from 0\) has None in place of a sentence"),
+    ],
+)
+@pytest.mark.fault(16)
+def test_pairs_that_do_not_fit(change: dict[str, Any], message: str) -> None:
+    """No figure of scores outside their scale, or of columns of different lengths."""
+    pairs = PairSet("mine", "test", ["a", "b", "c"], ["b", "c", "d"], np.array([4, 2, 4.8]), None, (0.0, 5.0))
+    with pytest.raises(InputError, match=message):
+        evaluate(load(), [replace(pairs, **change)])
+
+
+def test_scores_of_a_list(tmp_path: Path) -> None:
+    """A list of scores does as well as an array, and the highest score may be the end of the scale."""
+    scores: Any = [4.8, 2.0, 0.1]
+    pairs = PairSet("mine", "test", ["storm", "b", "c"], ["gale", "c", "d"], scores, None, (0.1, 4.8))
+    listed = evaluate(load(), [pairs])
+    assert listed == evaluate(load(), [replace(pairs, scores=np.array(scores, np.float32))])
+
+
+def test_a_name_without_a_directory() -> None:
+    with pytest.raises(InputError, match="Task 'stsb' is a name: give benchmarks"):
+        evaluate(Letters(), ["stsb"])
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 3), (1, 5, 3)])
+def test_vectors_of_another_shape(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=r"encode returned an array of shape \(.*\) for 5 sentences"):
+        evaluate(Fixed(np.ones(shape)), [MINE])
+
+
+@pytest.mark.fault(19)
+def test_vectors_that_are_not_finite() -> None:
+    """A reason replaces every figure."""
+    vectors = np.ones((5, 3), dtype=np.float32)
+    vectors[0, 0] = np.nan
+    found = evaluate(Fixed(vectors), [MINE])
+    assert {row.value for row in found} == {Unavailable("some predictions are not finite")}
+
+
+@pytest.mark.parametrize("module", [sys.modules[evaluate.__module__], aliases], ids=lambda module: module.__name__)
+def test_examples_of_docstrings(module: ModuleType) -> None:
+    failed, attempted = doctest.testmod(module)
+    assert attempted > 0 and failed == 0

@@ -1,0 +1,122 @@
+"""Errors of a place, as a user of a stage or of a program sees them."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sentence_distillery.io.artifacts import InputError, atomic_directory
+from sentence_distillery.io.places import temporary_files
+from tests.waiting import LIMIT
+from tests.workspace import ROOT, write_params
+
+SPACE = 64 * 1024
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_params()
+    return tmp_path
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """Limit files to 64 KB in this process: a larger write gets an OSError, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SPACE, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def stage(body: str, before: str = "", streams: str = "") -> tuple[int, str]:
+    """Run a stage with this body by the shell, after a command that changes its limits; its status and its output."""
+    program = f'from stages.stage import stage\nwith stage("thing", unit="things") as (params, counters):\n    {body}\n'
+    Path("program.py").write_text(program)
+    line = f"{before} exec {sys.executable} program.py {streams}"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.fault(42)
+def test_a_full_tmpdir_is_named(tmp_path: Path, small_files: None) -> None:
+    """The directory of temporary files is named, and not the output that was to be written."""
+    with (
+        pytest.raises(InputError, match=rf"temporary files, {tempfile.gettempdir()}, cannot be used: .* or set TMPDIR"),
+        atomic_directory(tmp_path / "sentences"),
+        temporary_files(),
+        tempfile.TemporaryFile() as file,
+    ):
+        file.write(bytes(2 * SPACE))
+        file.flush()
+
+
+@pytest.mark.fault(42)
+def test_a_file_elsewhere_is_named(tmp_path: Path) -> None:
+    """What could not be read or written within the block of another output."""
+    with (
+        pytest.raises(InputError, match=r"sentences could not be written: No such file or directory \(.*/nowhere\)\."),
+        atomic_directory(tmp_path / "sentences"),
+    ):
+        (tmp_path / "nowhere").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "remedy"),
+    [
+        ("ENOSPC", 28, "Free some space there, or use another disk"),
+        ("EROFS", 30, "Mount it writable, or use another directory"),
+        ("EMFILE", 24, r"Raise the limit of open files \(`ulimit -n 1024`\)"),
+    ],
+)
+@pytest.mark.fault(42)
+def test_what_a_stage_says_of_a_place(workspace: Path, code: str, number: int, remedy: str) -> None:
+    """Wherever it happens, such as in the lock, the counters or a cache: one line with the path."""
+    status, said = stage(f"import errno, os; raise OSError(errno.{code}, os.strerror(errno.{code}), '/data/x')")
+    assert (status, said) == (1, f"thing: /data/x: {os.strerror(number)}. {remedy.replace(chr(92), '')}.\n")
+
+
+@pytest.mark.fault(42)
+def test_counters_that_cannot_be_written(workspace: Path) -> None:
+    """A file in the place of the directory of counters and locks is named, without a traceback."""
+    Path("reports").mkdir()
+    Path("reports/counters").write_text("a file")
+    status, said = stage("counters.keep()")
+    assert status == 1 and "Traceback" not in said
+    assert said == "thing: reports/counters: File exists. Remove it: a directory must be there.\n"
+
+
+@pytest.mark.fault(42)
+def test_too_little_memory(workspace: Path) -> None:
+    """The stage, its size and what to lower."""
+    status, said = stage("raise MemoryError('Unable to allocate 9 GiB')")
+    assert status == 1 and "Traceback" not in said
+    assert said.startswith("thing: out of memory at ")
+    assert said.endswith(" MB (Unable to allocate 9 GiB). Lower the sizes in its section of params.yaml.\n")
+
+
+@pytest.mark.parametrize("streams", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.fault(52)
+def test_closed_streams(workspace: Path, streams: str) -> None:
+    """A stage without standard streams does its work, and no message goes into a file of its own."""
+    status, _ = stage("print('a line'); counters.keep(); open('output.txt', 'w').write('mine')", streams=streams)
+    assert status == 0
+    assert Path("output.txt").read_text() == "mine"
+    assert '"kept": 1' in Path("reports/counters/thing.json").read_text()
+
+
+@pytest.mark.fault(52)
+def test_few_file_handles(workspace: Path) -> None:
+    """A stage works with 64 file handles; with too few it says which limit to raise."""
+    assert stage("counters.keep()", before="ulimit -n 64;")[0] == 0
+    status, said = stage("[open('program.py') for _ in range(99)]", before="ulimit -n 64;")
+    assert status == 1 and "Traceback" not in said
+    assert said == "thing: program.py: Too many open files. Raise the limit of open files (`ulimit -n 1024`).\n"

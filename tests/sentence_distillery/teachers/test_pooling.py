@@ -1,0 +1,38 @@
+"""Pooling and batching: by hand and against NumPy."""
+
+import numpy as np
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sentence_distillery.teachers.pooling import length_batches, weighted_mean
+
+
+def test_weighted_mean_by_hand() -> None:
+    hidden = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]], [[5.0, 5.0], [0.0, 0.0], [0.0, 0.0]]])
+    plain = weighted_mean(hidden, torch.tensor([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]))
+    weighted = weighted_mean(hidden, torch.tensor([[3.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+    assert plain.tolist() == [[2.0, 3.0], [5.0, 5.0]]
+    assert weighted.tolist() == [[1.5, 2.5], [0.0, 0.0]]
+
+
+def test_weighted_mean_equals_numpy() -> None:
+    rng = np.random.default_rng(0)
+    hidden, weights = rng.normal(size=(4, 5, 3)), rng.random((4, 5))
+    expected = (hidden * weights[:, :, None]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weighted_mean(torch.from_numpy(hidden), torch.from_numpy(weights)), expected)
+
+
+def test_batches_by_hand() -> None:
+    assert list(length_batches([2, 9, 3, 8], budget=18)) == [[1, 3], [2, 0]]
+    assert list(length_batches([], budget=18)) == []
+    assert list(length_batches([50, 1], budget=18)) == [[0], [1]]
+
+
+@given(st.lists(st.integers(1, 60)), st.integers(1, 200))
+def test_batches_hold_every_sentence_within_the_budget(lengths: list[int], budget: int) -> None:
+    batches = list(length_batches(lengths, budget))
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    for batch in batches:
+        padded = len(batch) * max(lengths[row] for row in batch)
+        assert padded <= budget or len(batch) == 1

@@ -1,0 +1,258 @@
+"""Teachers as sentence-transformers runs them: every pooling, architecture and tokenizer, dense layers, prompts."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Dense, Normalize
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors, trainers
+from tokenizers.models import Unigram
+from transformers import (
+    AlbertConfig,
+    AlbertModel,
+    AutoTokenizer,
+    BertConfig,
+    BertModel,
+    DistilBertConfig,
+    DistilBertModel,
+    ModernBertConfig,
+    ModernBertModel,
+    MPNetConfig,
+    MPNetModel,
+    PreTrainedModel,
+    Qwen3Config,
+    Qwen3Model,
+    RobertaConfig,
+    RobertaModel,
+    XLMRobertaConfig,
+    XLMRobertaModel,
+)
+
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.teachers.options import Teacher, TeacherError
+from sentence_distillery.teachers.sentence_modules import POOLINGS, read_modules
+from sentence_distillery.teachers.transformer import load_encoder
+from tests.sentence_distillery.teachers.conftest import SENTENCES, save_bert, save_roberta, save_tokenizer
+
+TEXTS = [*(text for text in SENTENCES if text), "Die Stürme kamen früh, und der Hafen blieb zu."]
+SHAPE: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
+
+
+def save_unigram(directory: Path) -> None:
+    """Save a tokenizer of pieces with probabilities, as XLM-RoBERTa has, over the words of the sentences."""
+    tokenizer = Tokenizer(Unigram())
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.NFKC(), pre_tokenizers.Metaspace()
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    trainer = trainers.UnigramTrainer(vocab_size=90, special_tokens=special, unk_token="<unk>", show_progress=False)
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing("<s> $A </s>", None, [("<s>", 0), ("</s>", 2)])
+    save_tokenizer(directory, tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
+
+
+def write_transformer(directory: Path, architecture: str) -> None:
+    """Write a small transformer with random weights, and a tokenizer of the kind that it usually has."""
+    directory.mkdir()
+    match architecture:
+        case "roberta" | "qwen3" | "modernbert":
+            save_roberta(directory)
+        case "xlm-roberta":
+            save_unigram(directory)
+        case _:
+            save_bert(directory)
+    tokenizer = AutoTokenizer.from_pretrained(directory)
+    tokenizer.pad_token = "[PAD]" if "[PAD]" in tokenizer.get_vocab() else "<pad>"  # sentence-transformers pads
+    tokenizer.save_pretrained(directory)
+    size = len(tokenizer)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model_of(architecture, size).save_pretrained(directory)
+
+
+def model_of(architecture: str, size: int) -> PreTrainedModel:
+    match architecture:
+        case "roberta":
+            return RobertaModel(RobertaConfig(vocab_size=size, max_position_embeddings=80, **SHAPE))
+        case "xlm-roberta":
+            return XLMRobertaModel(XLMRobertaConfig(vocab_size=size, max_position_embeddings=80, **SHAPE))
+        case "mpnet":
+            return MPNetModel(MPNetConfig(vocab_size=size, **SHAPE))
+        case "albert":
+            return AlbertModel(AlbertConfig(vocab_size=size, embedding_size=8, **SHAPE))
+        case "distilbert":
+            return DistilBertModel(DistilBertConfig(vocab_size=size, dim=16, hidden_dim=24, n_layers=2, n_heads=2))
+        case "modernbert":
+            return ModernBertModel(ModernBertConfig(vocab_size=size, pad_token_id=1, **SHAPE))
+        case "qwen3":
+            return Qwen3Model(Qwen3Config(vocab_size=size, num_key_value_heads=1, head_dim=8, **SHAPE))
+        case _:
+            return BertModel(BertConfig(vocab_size=size, **SHAPE))
+
+
+def saved(directory: Path, architecture: str, modules: Sequence[Any], **options: Any) -> SentenceTransformer:
+    """Save an encoder by sentence-transformers; returns what it loads again."""
+    write_transformer(directory / "transformer", architecture)
+    transformer = Transformer(str(directory / "transformer"), max_seq_length=32)
+    encoder = SentenceTransformer(modules=[transformer, *modules], device="cpu", **options)
+    encoder.save_pretrained(str(directory / "encoder"), create_model_card=False)
+    return SentenceTransformer(str(directory / "encoder"), device="cpu")
+
+
+def teacher_of(directory: Path, **prompt: str) -> Teacher:
+    return Teacher(reference=str(directory / "encoder"), revision=None, sha256=None, maximum_length=32, **prompt)
+
+
+def own(directory: Path, texts: list[str], **prompt: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Embed as a teacher does, and scale to unit length if the encoder does that."""
+    encoder = load_encoder(teacher_of(directory, **prompt))
+    (vectors,) = encoder.embed(encoder.token_ids(texts), 256)
+    assert vectors.shape == (len(texts), encoder.dimension)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True) if encoder.modules.normalize else vectors
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_every_pooling(pooling: str, tmp_path: Path) -> None:
+    theirs = saved(tmp_path, "bert", [Pooling(16, pooling), Normalize()])
+    np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
+    assert read_modules(tmp_path / "encoder").poolings == (pooling,)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "pooling"),
+    [
+        ("roberta", "cls"),
+        ("xlm-roberta", "mean"),
+        ("mpnet", "mean"),
+        ("albert", "max"),
+        ("distilbert", "cls"),
+        ("modernbert", "cls"),
+        ("qwen3", "lasttoken"),
+    ],
+)
+def test_every_architecture(architecture: str, pooling: str, tmp_path: Path) -> None:
+    theirs = saved(tmp_path, architecture, [Pooling(16, pooling)])
+    np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
+
+
+def test_several_poolings_and_dense_layers(tmp_path: Path) -> None:
+    """In their order; a normalisation in between is one of the layers."""
+    torch.manual_seed(5)
+    dense = [Dense(32, 12, activation_function=torch.nn.Tanh()), Normalize(), Dense(12, 8, bias=False)]
+    theirs = saved(tmp_path, "bert", [Pooling(16, ("cls", "mean")), *dense, Normalize()])
+    np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "weightedmean", "cls"])
+@pytest.mark.parametrize("included", [True, False])
+def test_a_default_prompt(pooling: str, included: bool, tmp_path: Path) -> None:
+    """It stands before every text; its tokens are pooled, or not."""
+    prompts = {"query": "the storm: ", "passage": "ships "}
+    modules = [Pooling(16, pooling, include_prompt=included)]
+    theirs = saved(tmp_path, "bert", modules, prompts=prompts, default_prompt_name="query")
+    np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
+
+
+@pytest.mark.parametrize("default", [None, "query"])
+@pytest.mark.parametrize("included", [True, False])
+@pytest.mark.parametrize(
+    "given",
+    [{"prompt": "Unknown storm: "}, {"prompt": ""}, {"prompt_name": "passage"}, {"prompt_name": "query"}],
+)
+def test_a_prompt_that_is_asked_for(given: dict[str, Any], included: bool, default: str | None, tmp_path: Path) -> None:
+    """In place of the default one, as the same argument of `encode` has it; and no two share their shards."""
+    prompts = {"query": "the storm: ", "passage": "ships "}
+    modules = [Pooling(16, "mean", include_prompt=included)]
+    theirs = saved(tmp_path, "bert", modules, prompts=prompts, default_prompt_name=default)
+    asked = own(tmp_path, TEXTS, **given)
+    np.testing.assert_allclose(asked, theirs.encode(TEXTS, **given), atol=1e-5)
+    assert (np.abs(asked - own(tmp_path, TEXTS)).max() < 1e-6) == (
+        (given, default) in [({"prompt_name": "query"}, "query"), ({"prompt": ""}, None)]
+    )
+    every = [{}, {"prompt": "a "}, {"prompt": "b "}, {"prompt_name": "passage"}]
+    assert len({load_encoder(teacher_of(tmp_path, **each)).fingerprint for each in every}) == len(every)
+
+
+def test_a_prompt_that_is_not_there(tmp_path: Path) -> None:
+    saved(tmp_path, "bert", [Pooling(16, "mean")], prompts={"query": "q: "})
+    with pytest.raises(TeacherError, match=r"has no prompt 'passage'; choose one of .*query.*, or"):
+        load_encoder(teacher_of(tmp_path, prompt_name="passage"))
+    with pytest.raises(ValidationError, match="prompt = 'a' and prompt_name = 'query' are both given; keep one"):
+        teacher_of(tmp_path, prompt="a", prompt_name="query")
+
+
+def test_a_prompt_and_lower_case(tmp_path: Path) -> None:
+    saved(tmp_path, "roberta", [Pooling(16, "mean")])
+    path = tmp_path / "encoder/sentence_bert_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": True}))
+    theirs = SentenceTransformer(str(tmp_path / "encoder"), device="cpu").encode(TEXTS, prompt="The Storm: ")
+    np.testing.assert_allclose(own(tmp_path, TEXTS, prompt="The Storm: "), theirs, atol=1e-5)
+
+
+def test_lower_case(tmp_path: Path) -> None:
+    """Of a tokenizer that knows capitals, before which the encoder lower-cases."""
+    saved(tmp_path, "roberta", [Pooling(16, "mean")])
+    path = tmp_path / "encoder/sentence_bert_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": True}))
+    theirs = SentenceTransformer(str(tmp_path / "encoder"), device="cpu").encode(TEXTS)
+    np.testing.assert_allclose(own(tmp_path, TEXTS), theirs, atol=1e-5)
+
+
+def test_a_transformer_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    """As older versions of sentence-transformers saved it, with a key for each pooling."""
+    theirs = saved(tmp_path, "bert", [Pooling(16, "max")])
+    encoder = tmp_path / "encoder"
+    (encoder / "0_Transformer").mkdir()
+    for path in list(encoder.iterdir()):
+        if path.is_file() and path.name not in ("modules.json", "config_sentence_transformers.json"):
+            path.rename(encoder / "0_Transformer" / path.name)
+    modules = json.loads((encoder / "modules.json").read_text())
+    modules[0] |= {"path": "0_Transformer", "type": "sentence_transformers.models.Transformer"}
+    (encoder / "modules.json").write_text(json.dumps(modules))
+    former = {"word_embedding_dimension": 16, "pooling_mode_cls_token": False, "pooling_mode_max_tokens": True}
+    (encoder / "1_Pooling/config.json").write_text(json.dumps(former))
+    np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
+
+
+def test_what_is_not_known_is_refused(tmp_path: Path) -> None:
+    """A module, a pooling, an activation, a default prompt; each by its name and file."""
+    torch.manual_seed(5)
+    saved(tmp_path, "bert", [Pooling(16, "mean"), Dense(16, 8)], prompts={"query": "q: "})
+    good, bad = tmp_path / "encoder", tmp_path / "bad"
+    for file, change, message in (
+        ("modules.json", lambda found: [*found, found[-1] | {"type": "x.LayerNorm"}], r"Dense, LayerNorm; known are"),
+        (
+            "modules.json",
+            lambda found: {"modules": found},
+            r"modules\.json cannot be read: the whole file: .* valid list",
+        ),
+        ("1_Pooling/config.json", lambda found: found | {"pooling_mode": "median"}, r"unknown pooling 'median'; known"),
+        (
+            "2_Dense/config.json",
+            lambda found: found | {"activation_function": "x.Swish"},
+            r"unknown activation",
+        ),
+        ("config_sentence_transformers.json", lambda found: found | {"default_prompt_name": "q"}, r"prompt 'q' is not"),
+        ("2_Dense/config.json", lambda found: found | {"out_features": 9}, r"does not hold the weights of a dense"),
+        ("2_Dense/config.json", lambda found: {"bias": True}, r"does not hold the weights of a dense .*in_features"),
+    ):
+        shutil.copytree(good, bad)
+        (bad / file).write_text(json.dumps(change(json.loads((bad / file).read_text()))))
+        with pytest.raises(InputError, match=message):
+            load_encoder(Teacher(reference=str(bad), revision=None, sha256=None, maximum_length=32))
+        shutil.rmtree(bad)
+
+
+def test_another_pooling_is_another_teacher(tmp_path: Path) -> None:
+    """Soft labels are kept by the fingerprint of their teacher; a plain mean has the one that it always had."""
+    saved(tmp_path, "bert", [Pooling(16, "mean"), Normalize()])
+    teacher = Teacher(reference=str(tmp_path / "encoder"), revision=None, sha256=None, maximum_length=32)
+    mean = load_encoder(teacher).fingerprint
+    (tmp_path / "encoder/1_Pooling/config.json").write_text(json.dumps({"pooling_mode": "cls"}))
+    assert load_encoder(teacher).fingerprint != mean
