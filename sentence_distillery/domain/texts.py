@@ -9,11 +9,12 @@ from sentence_distillery.corpus.fingerprints import fingerprints, ranks
 from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import Texts, read_articles
 from sentence_distillery.distillation.distill import SOFT_LABELS, AnyTeacher, as_teacher
+from sentence_distillery.domain.lexical_weight import weight_measures
 from sentence_distillery.domain.measures import FEWEST, Reference
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.domain.scoring import scored
 from sentence_distillery.evaluation.evaluate import Encoder, embed
-from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.results import Result, as_result
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.runtime.progress import progress, track
@@ -63,8 +64,10 @@ def evaluate_on_texts(
     Returns:
         Spearman's correlation of the encoder's and the teacher's cosines over random pairs and over near pairs, in
         [-1, 1]; recall@1, @10 and @100 of the teacher's nearest texts, in [0, 1]; the share of words that are cut into
-        pieces, and of texts without a known word. `low` and `high` are the ends of a 95 % interval. A figure that is
-        undefined has an `Unavailable` with the reason as its value: recall@100 of 50 texts, for instance.
+        pieces, and of texts without a known word. For an encoder with a lexical channel, such as "released", also the
+        weight to load it with: for neighbours, and for a search if 50 texts have 32 words or more. `low` and `high` are
+        the ends of a 95 % interval. A figure that is undefined has an `Unavailable` with the reason as its value:
+        recall@100 of 50 texts, for instance.
 
     Raises:
         InputError: If there are fewer than three different texts, a file or the teacher cannot be read, or `encode`
@@ -93,7 +96,9 @@ def evaluate_on_texts(
             )
         chosen, vectors = [chosen[row] for row in rows], vectors[rows]
     options = DOMAIN.model_copy(update={"seed": seed})
-    return list(scored(name, encoder, Reference.of(chosen, vectors, options), DATASET))
+    found = list(scored(name, encoder, Reference.of(chosen, vectors, options), DATASET))
+    weights = weight_measures(encoder, chosen, vectors)
+    return [*found, *(as_result(name, DATASET, "", measure) for measure in weights)]
 
 
 def distinct(texts: Iterable[str], maximum: int, seed: int) -> list[str]:

@@ -216,7 +216,7 @@ def without_cut_dimensions(encoder: StaticEncoder) -> StaticEncoder:
     Example:
         >>> from sentence_distillery import load
         >>> without_cut_dimensions(load("released-search", truncate_dim=64)).stored.shape
-        (54142, 64)
+        (54438, 64)
     """
     cut = encoder.truncate_dim
     if cut is None or cut > encoder.token_dimension:

@@ -239,7 +239,7 @@ def onnx_bytes(encoder: "StaticEncoder") -> bytes:
 
     Example:
         >>> from sentence_distillery import load
-        >>> len(onnx_bytes(load("released", truncate_dim=32))) // 100_000  # 54,142 tokens, a byte a number
+        >>> len(onnx_bytes(load("released", truncate_dim=32))) // 100_000  # 54,438 tokens, a byte a number
         17
     """
     from onnx import ModelProto, OperatorSetIdProto

@@ -156,7 +156,7 @@ class StaticEncoder(Interface):
     Example:
         >>> from sentence_distillery import load
         >>> load("released")
-        StaticEncoder(dimension=256, tokens=54_142, megabytes=13.9)
+        StaticEncoder(dimension=256, tokens=54_438, megabytes=13.9)
 
     Reference:
         Iyyer, Manjunatha, Boyd-Graber and Daumé III 2015, Deep Unordered Composition Rivals Syntactic Methods for Text
@@ -324,7 +324,7 @@ class StaticEncoder(Interface):
             >>> with TemporaryDirectory() as directory:
             ...     StaticEncoder.from_pretrained("released", truncate_dim=32).save_pretrained(directory)
             ...     StaticEncoder.from_pretrained(directory)
-            StaticEncoder(dimension=32, tokens=54_142, megabytes=1.7)
+            StaticEncoder(dimension=32, tokens=54_438, megabytes=1.7)
         """
         save_model(self, Path(directory), self._card)
 

@@ -66,8 +66,9 @@ def shown(row: Result, digits: int = 1, best: bool = False) -> str:
 
 
 def bounded(gain: Result, digits: int = 2) -> str:
-    """Show a gain with its 95 % interval, in bold if the interval excludes zero."""
-    assert gain.low is not None and gain.high is not None, gain
+    """Show a gain with its 95 % interval, if it has one, in bold if the interval excludes zero."""
+    if gain.low is None or gain.high is None:
+        return figure(points(gain), digits)
     low, high = (figure(100 * end, digits) for end in (gain.low, gain.high))
     return strong(f"{figure(points(gain), digits)} [{low}, {high}]", gain.low > 0 or gain.high < 0)
 

@@ -256,11 +256,12 @@ def test_splits() -> list[str]:
     return [*rows_of([*now, *results(EARLIER)], "system"), "", "From `test.csv` and `reports/runs/best.csv`."]
 
 
-def by_kind(table: str, title: str, shown: Sequence[str]) -> list[str]:
-    """How each student differs from a released one on each kind of task, with the 95 % interval."""
+def by_kind(table: str, title: str, shown: Sequence[str] = ()) -> list[str]:
+    """How each student differs from a released one on each kind of task, with the 95 % interval; `shown` () is all."""
     rows = {(row.system.removesuffix(" - released"), row.dataset): row for row in results(f"levers/{table}")}
     kinds = list(dict.fromkeys(kind for _, kind in rows))
-    cells = ([system, *(bounded(rows[system, kind]) for kind in kinds)] for system in shown)
+    systems = shown or list(dict.fromkeys(system for system, _ in rows))
+    cells = ([system, *(bounded(rows[system, kind]) for kind in kinds)] for system in systems)
     return [*grid([title, *kinds], cells), "", source(f"levers/{table}")]
 
 
@@ -284,4 +285,11 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "levers test": test_splits,
     "levers equal-bytes": partial(by_kind, f"{EQUAL}-differences", "16 MB, less the former release", EQUAL_BYTES),
     "levers lexical-channel": partial(by_kind, "lexical-channel-differences", "channel, less none", CHANNEL),
+    "levers other-kinds": partial(by_kind, "other-kinds", "encoder, less the former release"),
+    "levers lexical-mean": partial(by_kind, "lexical-mean", "weight of the channel, less none"),
+    "levers lexical-recommended": lambda: [
+        *rows_of(results("levers/lexical-recommended"), "text", 1, False),
+        "",
+        source("levers/lexical-recommended"),
+    ],
 }

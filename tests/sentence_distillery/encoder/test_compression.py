@@ -189,7 +189,7 @@ def test_fewer_words() -> None:
 
 def test_a_vocabulary_of_pieces_is_the_smallest() -> None:
     encoder = load()
-    with pytest.raises(InputError, match=r"vocabulary = 5; give \d+, which are pieces of words, to 54142\.") as caught:
+    with pytest.raises(InputError, match=r"vocabulary = 5; give \d+, which are pieces of words, to 54438\.") as caught:
         compress(encoder, vocabulary=5)
     least = int(str(caught.value).split("give ")[1].split(",")[0])
     smaller = compress(encoder, vocabulary=least, precision="float32")

@@ -1,0 +1,171 @@
+"""Give a released encoder rows for signs that it lacks: emoji, and terms such as c++.
+
+    signs -> the teachers' vectors of them, and of some sentences that have them -> trained rows, in the encoder's space
+
+No other row changes, so every text without such a sign keeps its vector. A sign starts from the teachers' embedding of
+it; an emoji from that of its name, since no teacher here reads emoji. The map from the teachers' space to the
+encoder's is the orthogonal one that fits the sentences best (Schönemann 1966).
+"""
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sentence_distillery.corpus.fingerprints import fingerprints, ranks
+from sentence_distillery.distillation.lexical import with_lexical_channel
+from sentence_distillery.encoder.lexical import LexicalChannel
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import (
+    UNKNOWN_ID,
+    bare,
+    count_terms,
+    is_emoji,
+    own_tokens,
+    static_tokenizer,
+)
+from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
+from sentence_distillery.training.losses import distillation_loss
+
+SIGNED = ("c++", "c#", "f#", ".net", "node.js", "asp.net", "vb.net", "objective-c", "t-sql", "q&a", "r&b", "at&t")
+FACES = (range(0x1F600, 0x1F650), range(0x1F910, 0x1F930), range(0x1F970, 0x1F97B), range(0x1F440, 0x1F4B0))
+OTHERS = "❤♥✨⭐✅❌☀☕⚡🔥🎉🎂🎁🎄🎃🎶🎵🎤🎮🏆🏀🏈⚽⚾🌹🌸🌈🌊🌞🌟🍀🍕🍻🍷🍰🐶🐱🚀🚗✈🥇🥂💻💰📸📷📱📢📈📉🙏"
+SENTENCES = 30  # of each sign
+EPOCHS, BATCH, RATE, RELATIONAL, TEMPERATURE = 8, 512, 0.0025, 0.1, 0.05  # RATE is of rows of unit length
+SEED = 1
+LEVELS = 127
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """Texts with the teachers' vectors, (texts, dimension) float16 of unit length."""
+
+    texts: Sequence[str]
+    vectors: NDArray[np.float16]
+
+
+def spoken(token: str) -> str:
+    """Return what a teacher reads for a token: the name of an emoji, the characters of all else.
+
+    Example:
+        >>> spoken("😂"), spoken("c++")
+        ('face with tears of joy', 'c++')
+    """
+    return unicodedata.name(token, token).lower() if is_emoji(token) else bare(token)
+
+
+def lacking(encoder: StaticEncoder) -> list[str]:
+    """List the terms and emoji that an encoder has no row for.
+
+    Example:
+        >>> from sentence_distillery.encoder.tokenizer import UNKNOWN
+        >>> lacking(StaticEncoder(static_tokenizer([UNKNOWN, "c++"]), np.zeros((2, 2), np.float32)))[:2]
+        ['c#', 'f#']
+    """
+    known = encoder.tokenizer.get_vocab()
+    faces = [chr(code) for codes in FACES for code in codes if unicodedata.name(chr(code), "")]
+    return [token for token in dict.fromkeys([*own_tokens(SIGNED), *faces, *OTHERS]) if token not in known]
+
+
+def texts_with(tokens: Iterable[str], kinds: Mapping[str, Sequence[str]]) -> list[str]:
+    """Choose up to SENTENCES texts of each sign, drawn by a hash of the text."""
+    wanted = set(tokens)
+    found: dict[str, list[tuple[int, str]]] = {}
+    for texts in kinds.values():
+        order = ranks(fingerprints(list(texts)), SEED).tolist()
+        for rank, text in zip(order, texts, strict=True):
+            for token in wanted.intersection(count_terms([text])):
+                found.setdefault(token, []).append((rank, text))
+    return sorted({text for each in found.values() for _, text in sorted(each)[:SENTENCES]})
+
+
+def with_signs(
+    encoder: StaticEncoder, tokens: Sequence[str], taught: Taught, vectors: NDArray[np.float16], counted: Sequence[str]
+) -> StaticEncoder:
+    """Add rows to an encoder.
+
+    Args:
+        encoder: A static encoder in int8 with a lexical channel; none of its rows changes.
+        tokens: What it lacks.
+        taught: Texts with the tokens, and the teachers' vectors of them.
+        vectors: The teachers' vectors of `spoken` tokens, (tokens, dimension) of unit length.
+        counted: Texts that the document frequencies of new stems are counted in.
+
+    Returns:
+        An encoder with a row more for each token, stored as the others.
+    """
+    names = sorted(encoder.tokenizer.get_vocab(), key=encoder.tokenizer.get_vocab().__getitem__)
+    tokenizer = static_tokenizer([*names, *tokens])
+    size = len(names)
+    wider = StaticEncoder(tokenizer, np.concatenate([encoder.table, np.zeros((len(tokens), encoder.token_dimension))]))
+    known = wider.token_ids(list(taught.texts)).without(UNKNOWN_ID)
+    sums = unit_rows(encoder.encode(list(taught.texts)))
+    into = orthogonal(taught.vectors.astype(np.float32), sums)
+    targets = taught.vectors.astype(np.float32) @ into
+    lengths = np.linalg.norm(encoder.table[1:], axis=1)
+    start = unit_rows(_centred(vectors.astype(np.float32) @ into)) * np.float32(np.median(lengths[lengths > 0]))
+    rows = trained_rows(wider.table, start, known, targets)
+    stored = np.clip(np.rint(rows), -LEVELS, LEVELS).astype(np.int8)  # the table counts levels
+    return StaticEncoder(
+        tokenizer,
+        np.concatenate([encoder.stored, stored]),
+        step=encoder.step,
+        made_from=encoder.made_from,
+        lexical=extended(encoder, with_lexical_channel(wider, wider.token_ids(list(counted)), 8, 0.0, "en"), size),
+        lexical_weight=encoder.lexical_weight,
+    )
+
+
+def orthogonal(vectors: Floats, others: Floats) -> Floats:
+    """Return the matrix of orthonormal columns that brings vectors nearest to others, (dimension, other dimension)."""
+    left, _, right = np.linalg.svd(vectors.T @ others, full_matrices=False)
+    return np.asarray(left @ right, np.float32)
+
+
+def trained_rows(table: Floats, start: Floats, tokens: TokenIds, targets: Floats) -> Floats:
+    """Train the last rows of a table on sums that the other rows are part of, (len(start), dimension)."""
+    first = len(table) - len(start)
+    torch.manual_seed(SEED)
+    rows = torch.nn.EmbeddingBag.from_pretrained(torch.from_numpy(start.copy()), freeze=False, mode="sum")
+    length = float(np.linalg.norm(start, axis=1).mean())
+    optimizer = torch.optim.Adam(rows.parameters(), lr=RATE * length)
+    fixed, wanted = torch.from_numpy(tokens.sums(table)), torch.from_numpy(targets)
+    new = np.flatnonzero(tokens.ids >= first)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(tokens.owners[new], minlength=len(tokens)))])
+    own = TokenIds(tokens.ids[new] - tokens.ids.dtype.type(first), offsets.astype(tokens.offsets.dtype))
+    generator, steps = np.random.default_rng(SEED), EPOCHS * max(1, len(tokens) // BATCH)
+    for step in range(steps):
+        if step % max(1, len(tokens) // BATCH) == 0:
+            order = generator.permutation(len(tokens))
+        place = step % max(1, len(tokens) // BATCH) * BATCH
+        chosen = order[place : place + BATCH]
+        batch = own.take(chosen)
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * length * (1 - step / steps)
+        optimizer.zero_grad()
+        sums = fixed[chosen] + rows(torch.from_numpy(batch.ids), torch.from_numpy(batch.offsets[:-1].astype(np.int64)))
+        distillation_loss(sums, wanted[chosen], RELATIONAL, TEMPERATURE)["loss"].backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    return np.asarray(rows.weight.detach().numpy())
+
+
+def extended(encoder: StaticEncoder, counted: StaticEncoder, size: int) -> LexicalChannel:
+    """Add the stems of the tokens from `size` on to an encoder's channel; a stem that it knows keeps its frequency."""
+    old, new = encoder.lexical, counted.lexical
+    assert old is not None and new is not None
+    frequencies = dict(zip(old.stems.tolist(), old.idf.tolist(), strict=True))
+    idf = [
+        frequencies.get(stem, own) for stem, own in zip(new.stems[size:].tolist(), new.idf[size:].tolist(), strict=True)
+    ]
+    return LexicalChannel(
+        np.concatenate([old.stems, new.stems[size:]]),
+        np.concatenate([old.idf, np.array(idf, np.float32)]),
+        old.dimension,
+    )
+
+
+def _centred(vectors: Floats) -> Floats:
+    return np.asarray(vectors - vectors.mean(axis=0))
