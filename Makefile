@@ -145,7 +145,7 @@ parser: $(READY)
 	python -m stages.paper3.score_parser dev
 
 multilingual: $(READY)
-	python -m sentence_distillery.multilingual $(if $(SETS),--sets $(SETS))
+	python -m measurements.release.multilingual $(if $(SETS),--sets $(SETS))
 
 # Its first part asks for a package that has nothing to do with it.
 mpnet: $(READY)

@@ -61,6 +61,7 @@ PROGRAMS = {
     "mkdir",
     "prefect",
     "python3",
+    "sudo",
 }  # not of this project
 
 

@@ -23,7 +23,7 @@ SCORES = [3.5, 3.0, 0.2, 5.0, 0.0]
 
 def module() -> Any:
     """The module; MTEB takes three seconds to load, which only the process that runs these tests needs."""
-    return import_module("benchmarks.mteb_tasks")
+    return import_module("measurements.mteb_tasks")
 
 
 def task(**settings: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Build the multilingual encoder and measure it: `python -m sentence_distillery.multilingual`, resumable."""
+"""Build the multilingual encoder and measure it: `python -m measurements.release.multilingual`, resumable."""
 
 import argparse
 import csv
@@ -15,7 +15,7 @@ from sentence_distillery.multilingual.evaluation import Part, Scores, measure
 
 def main(arguments: list[str]) -> None:
     """Build the encoder; with test sets, write its figures by language."""
-    parser = argparse.ArgumentParser(prog="python -m sentence_distillery.multilingual", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m measurements.release.multilingual", description=__doc__)
     parser.add_argument("--place", type=Path, default=Path("data/multilingual"), help="working directory, some 3 GB")
     parser.add_argument("--output", type=Path, default=MULTILINGUAL_DIRECTORY, help="directory of the encoder")
     parser.add_argument("--sets", type=Path, help="directory with stsb and tatoeba: left out of training, measured on")

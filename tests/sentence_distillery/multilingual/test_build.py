@@ -6,18 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sentence_distillery.teachers.use import embed
 
 import sentence_distillery
+from measurements.release.multilingual import write_figures
 from sentence_distillery.encoder import reading
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.multilingual.__main__ import write_figures
 from sentence_distillery.multilingual.build import Plan, build_from
 from sentence_distillery.multilingual.corpus import Corpus, Sizes, bare_text, pair_table
 from sentence_distillery.multilingual.evaluation import barred_texts, half, measure
 from sentence_distillery.multilingual.labels import label
 from sentence_distillery.multilingual.parallel import Pair
 from sentence_distillery.multilingual.training import Options
+from sentence_distillery.teachers.use import embed
 
 WORDS = {
     "storm": {"de": "Sturm", "fr": "tempête", "hi": "तूफ़ान", "ja": "嵐", "ru": "буря", "th": "พายุ"},
