@@ -170,7 +170,7 @@ def test_a_figure_for_every_column() -> None:
 
 PUBLISHED = {  # measured with the released student; its classifiers and searches equal MTEB's own on these vectors
     ("trec", "few-shot", "accuracy"): 0.4188,
-    ("trec", "full", "accuracy"): 0.6960,
+    ("trec", "full", "accuracy"): 0.6920,
     ("cranfield", "search", "ndcg_at_10"): 0.3996,
     ("wikiqa", "rerank", "map"): 0.6125,
     ("twitter_url", "cosine", "ap"): 0.7530,

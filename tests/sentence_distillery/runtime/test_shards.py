@@ -174,7 +174,7 @@ def test_workers_end_with_the_stage(number: signal.Signals, tmp_path: Path) -> N
     seconds = 1 if number is signal.SIGKILL else FOREVER
     program = (
         "import time\n"
-        "from stages.params import Shards\n"
+        "from sentence_distillery.runtime.options import Shards\n"
         "from sentence_distillery.runtime.shards import map_shards\n"
         "from stages.stage import stage\n"
         'with stage("thing", unit="things") as (params, counters):\n'
