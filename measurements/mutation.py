@@ -43,15 +43,16 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Fault):
     """What the tests said of a fault."""
 
-    path: str
-    line: int
-    operator: str
-    occurrence: int
     verdict: str  # killed, survived, undecided, equivalent
     change: str  # the line before and after
+
+    @property
+    def fault(self) -> Fault:
+        """The fault alone."""
+        return Fault(self.path, self.line, self.operator, self.occurrence)
 
 
 def mutated(code: str, operator: str, occurrence: int) -> str | None:
@@ -161,10 +162,10 @@ def judge(copy: Path, fault: Fault, seconds: float) -> Verdict:
         return Verdict(**asdict(fault), verdict="equivalent", change=change)
     file.write_text(after, encoding="utf-8")
     try:
-        verdict = "killed" if (failed := _fails(copy, chosen_tests(copy, fault.path), seconds)) else "survived"
-        verdict = "undecided" if failed is None else verdict
+        failed = _fails(copy, chosen_tests(copy, fault.path), seconds)
     finally:
         file.write_text(code, encoding="utf-8")
+    verdict = {True: "killed", False: "survived", None: "undecided"}[failed]
     return Verdict(**asdict(fault), verdict=verdict, change=change)
 
 
@@ -195,9 +196,7 @@ def read(result: Path) -> list[Verdict]:
         return []
     with result.open(encoding="utf-8", newline="") as file:
         return [
-            Verdict(
-                row["path"], int(row["line"]), row["operator"], int(row["occurrence"]), row["verdict"], row["change"]
-            )
+            Verdict(**row | {name: int(row[name]) for name in ("line", "occurrence")})  # type: ignore[arg-type]
             for row in csv.DictReader(file)
         ]
 
@@ -229,27 +228,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if path.name != "__init__.py" and "docs" not in path.parts
     ]
     try:
-        found = drawn(root, files, options.number, options.seed) if options.number else [*_all(root, files)]
+        every = (fault for path in files for fault in faults(root, path))
+        found = drawn(root, files, options.number, options.seed) if options.number else list(every)
     except (InputError, OSError) as error:
         sys.exit(f"mutation: {error}")
-    known = {(each.path, each.line, each.operator, each.occurrence): each for each in read(options.result)}
+    known = {each.fault: each for each in read(options.result)}
     copied(root, copy := root / "build/mutation")
     options.result.parent.mkdir(parents=True, exist_ok=True)
     for row, fault in enumerate(found, start=1):
-        key = (fault.path, fault.line, fault.operator, fault.occurrence)
-        if key not in known:
-            known[key] = judge(copy, fault, options.seconds)
-            _append(options.result, known[key])
+        if fault not in known:
+            known[fault] = judge(copy, fault, options.seconds)
+            _append(options.result, known[fault])
         print(
-            f"{row} of {len(found)}: {known[key].verdict:<10} {fault.path}:{fault.line} {known[key].change}", flush=True
+            f"{row} of {len(found)}: {known[fault].verdict:<10} {fault.path}:{fault.line} {known[fault].change}",
+            flush=True,
         )
-    wanted = {(fault.path, fault.line, fault.operator, fault.occurrence) for fault in found}
-    print("\n".join(table([each for key, each in known.items() if key in wanted])))
-
-
-def _all(root: Path, files: Sequence[str]) -> Iterator[Fault]:
-    for path in files:
-        yield from faults(root, path)
+    print("\n".join(table([known[fault] for fault in found])))
 
 
 def _append(result: Path, verdict: Verdict) -> None:

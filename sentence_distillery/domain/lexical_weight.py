@@ -8,7 +8,7 @@ Two questions, each answered by the texts themselves:
                   texts? This asks for a search by short queries. Nothing is asked of texts that are too short to cut.
 
 Of the weights whose figure does not differ from the best one's beyond chance, the one nearest to 0 is recommended: the
-less the channel weighs, the less similarity loses (docs/levers.md).
+less the channel weighs, the less similarity loses (reproductions/docs/levers.md).
 """
 
 import re
