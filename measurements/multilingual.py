@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from sentence_distillery.teachers.use import embed
 
 from measurements.peers import PEERS
 from sentence_distillery import load
@@ -22,6 +21,7 @@ from sentence_distillery.io.artifacts import atomic_file
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.multilingual.evaluation import Encode, Part, Scores, measure, similarity
 from sentence_distillery.multilingual.languages import ENGLISH, LANGUAGES
+from sentence_distillery.teachers.use import embed
 
 ROOT: Final = Path(__file__).parents[1]
 REPEATED: Final = 20  # times that Tatoeba's sentences are encoded
