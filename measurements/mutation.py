@@ -5,31 +5,36 @@
 
 The faults are the operators of cosmic-ray: another comparison, number, branch, loop. One that changes no more than an
 annotation or a docstring is left out. Each is planted in a copy of the last commit, where the tests that import the
-module run, and those of its room. `killed` is a fault that made a test fail, `survived` one that did not, `undecided`
-one whose tests took too long. EQUIVALENT lists those that change nothing that anybody could see, with the reason.
+module run, and those of its room. `killed` is a fault that makes a test fail which passes without it, `survived` one
+that does not, `timeout` one whose tests take too long. equivalent_faults.csv lists those that change nothing that
+anybody could see, with the reason.
 
-A call that is interrupted goes on where it stopped: `--result` has a row for each fault.
+A call that is interrupted goes on where it stopped: `--result` has a row for each fault. Rows of another commit are
+dropped, since its tests may say something else.
 """
 
 import argparse
 import ast
 import csv
+import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, atomic_file
 
 PACKAGES = ("sentence_distillery", "reproductions", "stages", "prefect_dvc", "flows")
 MARKS = "not endurance and not server and not browser"
 SECONDS = 600.0  # for the tests of one fault
-EQUIVALENT: dict[str, str] = {}  # "path:line operator" -> why nobody could see it
+EQUIVALENT = Path(__file__).with_name("equivalent_faults.csv")  # path, change, reason
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -46,8 +51,10 @@ class Fault:
 class Verdict(Fault):
     """What the tests said of a fault."""
 
-    verdict: str  # killed, survived, undecided, equivalent
+    verdict: str  # killed, survived, timeout, equivalent
     change: str  # the line before and after
+    test: str  # the test that failed
+    commit: str  # of the code and its tests
 
     @property
     def fault(self) -> Fault:
@@ -111,8 +118,11 @@ def _compiles(code: str) -> bool:
 
 
 def drawn(root: Path, files: Sequence[str], number: int, seed: int) -> list[Fault]:
-    """Draw faults, a file as often as it has lines, and within a file each of its lines equally often."""
-    rng, found = random.Random(seed), set[Fault]()
+    """Draw faults, a file as often as it has lines, and within a file each of its lines equally often.
+
+    A larger number begins with the faults of a smaller one, in the order of the draw: so does a call that is cut short.
+    """
+    rng, found = random.Random(seed), dict[Fault, None]()
     sizes = [len((root / path).read_text(encoding="utf-8").splitlines()) for path in files]
     known: dict[str, list[Fault]] = {}
     while len(found) < number:
@@ -122,10 +132,10 @@ def drawn(root: Path, files: Sequence[str], number: int, seed: int) -> list[Faul
         lines = sorted({fault.line for fault in known[path]})
         if lines:
             line = rng.choice(lines)
-            found.add(rng.choice([fault for fault in known[path] if fault.line == line]))
+            found[rng.choice([fault for fault in known[path] if fault.line == line])] = None
         elif not any(known.get(each, [Fault]) for each in files):
             raise InputError(f"{', '.join(files)} have no place for a fault.")
-    return sorted(found, key=lambda fault: (fault.path, fault.line, fault.operator, fault.occurrence))
+    return list(found)
 
 
 def module_of(path: str) -> str:
@@ -134,50 +144,76 @@ def module_of(path: str) -> str:
 
 
 def chosen_tests(root: Path, path: str) -> list[str]:
-    """Return the test files that import the module, and those of its room: `tests` has the folders of the packages."""
+    """Return the test files that import the module, then the others of its room: `tests` has the packages' folders."""
     name = module_of(path)
     parent, _, leaf = name.rpartition(".")
     imports = (f"from {name} import", f"from {parent} import", f"import {name}")
-    chosen = {
+    importing = sorted(
         test.relative_to(root).as_posix()
         for test in (root / "tests").rglob("test_*.py")
         for text in [test.read_text(encoding="utf-8")]
         if imports[0] in text or imports[2] in text or (imports[1] in text and leaf in text) or f"-m {name}" in text
-    }
-    room = root / "tests" / Path(path).parent
-    chosen |= {test.relative_to(root).as_posix() for test in room.glob("test_*.py")} if room.is_dir() else set()
-    return sorted(chosen)
+    )
+    room = sorted(test.relative_to(root).as_posix() for test in (root / "tests" / Path(path).parent).glob("test_*.py"))
+    return list(dict.fromkeys([*importing, *room]))
 
 
-def judge(copy: Path, fault: Fault, seconds: float) -> Verdict:
-    """Plant a fault in the copy, run its tests, and take it out again."""
+def judge(copy: Path, fault: Fault, seconds: float, commit: str) -> Verdict:
+    """Plant a fault in the copy, run its tests, and take it out again.
+
+    A test that fails without the fault, too, says nothing of it: it is left out, and the others decide.
+    """
     file = copy / fault.path
     code = file.read_text(encoding="utf-8")
     after = mutated(code, fault.operator, fault.occurrence)
     assert after is not None
-    old, new = code.splitlines(), after.splitlines()
-    change = f"{old[fault.line - 1].strip()}  ->  {new[fault.line - 1].strip() if fault.line <= len(new) else ''}"
-    key = f"{fault.path}:{fault.line} {fault.operator}"
-    if key in EQUIVALENT:
-        return Verdict(**asdict(fault), verdict="equivalent", change=change)
-    file.write_text(after, encoding="utf-8")
-    try:
-        failed = _fails(copy, chosen_tests(copy, fault.path), seconds)
-    finally:
-        file.write_text(code, encoding="utf-8")
-    verdict = {True: "killed", False: "survived", None: "undecided"}[failed]
-    return Verdict(**asdict(fault), verdict=verdict, change=change)
+    change, left_out = changed(code, after, fault.line), list[str]()
+    verdict, test = "equivalent" if (fault.path, change) in equivalent(EQUIVALENT) else "", ""
+    while not verdict:
+        file.write_text(after, encoding="utf-8")
+        try:
+            verdict, test = run(copy, chosen_tests(copy, fault.path), left_out, seconds)
+        finally:
+            file.write_text(code, encoding="utf-8")
+        if verdict == "killed" and run(copy, [test], [], seconds)[0] != "survived":
+            print(f"{test} fails without a fault, too; it is left out.", file=sys.stderr)
+            left_out.append(test)
+            verdict = ""
+    return Verdict(**asdict(fault), verdict=verdict, change=change, test=test, commit=commit)
 
 
-def _fails(copy: Path, tests: Sequence[str], seconds: float) -> bool | None:
-    """Return whether a test fails; None if they take too long."""
-    if not tests:
-        return False
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-m", MARKS, "-p", "no:cacheprovider", *tests]
+def changed(before: str, after: str, line: int) -> str:
+    """Return a line before and after a fault."""
+    old, new = (code.splitlines()[line - 1 : line] or [""] for code in (before, after))
+    return f"{old[0].strip()}  ->  {new[0].strip()}"
+
+
+@cache
+def equivalent(listed: Path) -> frozenset[tuple[str, str]]:
+    """Return the files and changes that nobody could see."""
+    with listed.open(encoding="utf-8", newline="") as file:
+        return frozenset((row["path"], row["change"]) for row in csv.DictReader(file))
+
+
+def run(copy: Path, tests: Sequence[str], left_out: Sequence[str], seconds: float) -> tuple[str, str]:
+    """Run tests up to the first that fails: return the verdict, and the test that failed."""
+    remaining = [test for test in tests if test not in left_out]
+    if not remaining:
+        return "survived", ""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-m", MARKS, "-p", "no:cacheprovider", "-rfE"]
+    command += [argument for test in left_out for argument in ("--deselect", test)]
+    # What the tests start elsewhere imports the copy, too, not the checkout that is installed.
+    environment = os.environ | {"PYTHONPATH": str(copy.resolve()), "OMP_NUM_THREADS": "1"}
     try:
-        return subprocess.run(command, cwd=copy, capture_output=True, timeout=seconds).returncode not in (0, 5)
+        ended = subprocess.run(
+            [*command, *remaining], cwd=copy, env=environment, capture_output=True, text=True, timeout=seconds
+        )
     except subprocess.TimeoutExpired:
-        return None
+        return "timeout", ""
+    if ended.returncode in (0, 5):  # all passed, or none is left
+        return "survived", ""
+    found = FAILED.search(ended.stdout)
+    return "killed", found[1] if found else remaining[0]
 
 
 def copied(root: Path, copy: Path) -> None:
@@ -190,15 +226,31 @@ def copied(root: Path, copy: Path) -> None:
             shutil.copy2(compiled, copy / compiled.relative_to(root))
 
 
-def read(result: Path) -> list[Verdict]:
-    """Read the verdicts of an earlier call."""
+def commit_of(root: Path) -> str:
+    """Return the last commit, which the copy is made of."""
+    command = ["git", "rev-parse", "--short=12", "HEAD"]
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def read(result: Path, commit: str) -> list[Verdict]:
+    """Read the verdicts of an earlier call on this commit."""
     if not result.exists():
         return []
     with result.open(encoding="utf-8", newline="") as file:
         return [
             Verdict(**row | {name: int(row[name]) for name in ("line", "occurrence")})  # type: ignore[arg-type]
             for row in csv.DictReader(file)
+            if row.get("commit") == commit
         ]
+
+
+def write(result: Path, verdicts: Iterable[Verdict]) -> None:
+    """Write verdicts, one a row."""
+    result.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_file(result) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Verdict)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(verdict) for verdict in verdicts)
 
 
 def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -208,7 +260,7 @@ def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
         counts = Counter(each.verdict for each in verdicts if Path(each.path).parts[0] == folder)
         decided = counts["killed"] + counts["survived"]
         share = f"{100 * counts['killed'] / decided:.0f} %" if decided else "none decided"
-        others = f"{counts['undecided']} undecided, {counts['equivalent']} equivalent"
+        others = f"{counts['timeout']} timeouts, {counts['equivalent']} equivalent"
         yield f"{folder}: {counts['killed']} of {decided} killed ({share}), {others}"
 
 
@@ -232,28 +284,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = drawn(root, files, options.number, options.seed) if options.number else list(every)
     except (InputError, OSError) as error:
         sys.exit(f"mutation: {error}")
-    known = {each.fault: each for each in read(options.result)}
+    commit = commit_of(root)
+    known = {each.fault: each for each in read(options.result, commit)}
     copied(root, copy := root / "build/mutation")
-    options.result.parent.mkdir(parents=True, exist_ok=True)
     for row, fault in enumerate(found, start=1):
         if fault not in known:
-            known[fault] = judge(copy, fault, options.seconds)
-            _append(options.result, known[fault])
+            known[fault] = judge(copy, fault, options.seconds, commit)
+            write(options.result, known.values())
         print(
             f"{row} of {len(found)}: {known[fault].verdict:<10} {fault.path}:{fault.line} {known[fault].change}",
             flush=True,
         )
     print("\n".join(table([known[fault] for fault in found])))
-
-
-def _append(result: Path, verdict: Verdict) -> None:
-    names = [field.name for field in fields(Verdict)]
-    new = not result.exists()
-    with result.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow(asdict(verdict))
 
 
 if __name__ == "__main__":

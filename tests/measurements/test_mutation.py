@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from measurements import mutation
-from measurements.mutation import behaviour, chosen_tests, drawn, faults
+from measurements.mutation import Verdict, behaviour, chosen_tests, drawn, faults, mutated
 
+GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
 CODE = '''
 def larger(a: int | None, b: int) -> int:
     """Return the larger."""
@@ -16,12 +17,25 @@ def larger(a: int | None, b: int) -> int:
 
 def untested(a: int) -> int:
     return a + 1
+
+
+def named(a: int) -> int:
+    return a * a
 '''
 TEST = """
+import subprocess
+import sys
 from stages.room.module import larger
 
 def test_larger():
     assert larger(2, 1) == 2 and larger(1, 2) == 2 and larger(None, 3) == 3 and larger(2, 2) == 2
+
+def test_elsewhere(tmp_path):
+    command = [sys.executable, "-c", "from stages.room.module import named; print(named(2))"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout == "4\\n"
+
+def test_that_always_fails():
+    assert False
 """
 
 
@@ -39,11 +53,19 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
+        subprocess.run([*GIT, *command], cwd=tmp_path, check=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", "")
+    listed = tmp_path.parent / "equivalent.csv"
+    change = "return a if a is not None and a > b else b  ->  return a if a is not None and a >= b else b"
+    listed.write_text(f"path,change,reason\nstages/room/module.py,{change},a equals b there\n", encoding="utf-8")
+    monkeypatch.setattr(mutation, "EQUIVALENT", listed)
     return tmp_path
+
+
+def planted(arguments: list[str]) -> list[Verdict]:
+    mutation.main(["--files", "stages/room/module.py", *arguments])
+    return mutation.read(Path("build/mutation.csv"), mutation.commit_of(Path.cwd()))
 
 
 def test_annotations_and_docstrings_are_no_behaviour() -> None:
@@ -54,7 +76,7 @@ def test_annotations_and_docstrings_are_no_behaviour() -> None:
 
 def test_faults_lie_on_lines_of_code(repository: Path) -> None:
     found = list(faults(repository, "stages/room/module.py"))
-    assert {fault.line for fault in found} == {4, 8}
+    assert {fault.line for fault in found} == {4, 8, 12}
 
 
 def test_a_draw_is_the_same_for_a_seed(repository: Path) -> None:
@@ -67,13 +89,38 @@ def test_the_tests_of_a_module(repository: Path) -> None:
 
 
 def test_what_no_test_looks_at_survives(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And a second call reads the verdicts of the first."""
-    mutation.main(["--files", "stages/room/module.py", "--number", "6", "--seed", "3"])
-    rows = mutation.read(Path("build/mutation.csv"))
-    verdicts = {(row.line, row.verdict) for row in rows}
-    assert (8, "survived") in verdicts and (4, "killed") in verdicts and (8, "killed") not in verdicts
+    """A test that fails without a fault, too, finds none; a second call reads the verdicts of the first."""
+    rows = planted(["--number", "6", "--seed", "3"])
+    verdicts = {(row.line, row.verdict, row.test.partition("::")[2]) for row in rows}
+    equivalent = (4, "equivalent", "")
+    assert verdicts == {(4, "killed", "test_larger"), equivalent, (8, "survived", ""), (12, "killed", "test_elsewhere")}
     assert (repository / "stages/room/module.py").read_text(encoding="utf-8") == CODE
     said = capsys.readouterr().out
-    mutation.main(["--files", "stages/room/module.py", "--number", "6", "--seed", "3"])
-    assert capsys.readouterr().out == said and mutation.read(Path("build/mutation.csv")) == rows
+    assert planted(["--number", "6", "--seed", "3"]) == rows and capsys.readouterr().out == said
     assert said.splitlines()[-1].startswith("stages: ")
+
+
+def test_verdicts_of_another_commit_are_not_taken(repository: Path) -> None:
+    first = planted(["--number", "1"])
+    (repository / "tests/stages/room/test_module.py").write_text("def test_nothing():\n    pass\n", encoding="utf-8")
+    subprocess.run([*GIT, "commit", "-qam", "b"], cwd=repository, check=True)
+    second = planted(["--number", "1"])
+    assert [first[0].verdict, second[0].verdict] == ["killed", "survived"]
+    assert first[0].fault == second[0].fault and first[0].commit != second[0].commit
+
+
+def test_tests_that_never_end(repository: Path) -> None:
+    (repository / "tests/stages/room/test_module.py").write_text("while True:\n    pass\n", encoding="utf-8")
+    subprocess.run([*GIT, "commit", "-qam", "b"], cwd=repository, check=True)
+    assert [row.verdict for row in planted(["--number", "1", "--seconds", "2"])] == ["timeout"]
+
+
+def test_equivalent_faults_exist() -> None:
+    """What is listed as equivalent is a change that the operators make."""
+    for path, change in mutation.equivalent(mutation.EQUIVALENT):
+        code = Path(path).read_text(encoding="utf-8")
+        changes = {
+            mutation.changed(code, mutated(code, fault.operator, fault.occurrence) or "", fault.line)
+            for fault in faults(Path(), path)
+        }
+        assert change in changes, f"{path}: {change}"
