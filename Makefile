@@ -13,6 +13,8 @@
 #                  their texts, TEXTS=<number> for each model
 # make nightly     what one does not wait for: make endurance and make fuzz
 # make mutation    faults planted in the code, and the tests that find them: FILES="<file> ...", or NUMBER=200 drawn over all
+# make ablations   what each part of the recipe adds, five seeds of each row, on dev splits; resumable, a night on two cores:
+#                  FROM="<directory> ..." has the sets and the text; SEEDS="1 2", ARTICLES and CAPTIONS for less
 # make wheels      wheels for Linux, Alpine and macOS in dist, by zig (pip install ziglang)
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
@@ -33,7 +35,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz mutation nightly wheels pareto release signs \
+.PHONY: run distil test endurance graphs torture ui bench fuzz mutation ablations nightly wheels pareto release signs \
   parser multilingual mpnet benchmarks publish figures site javascript lint lock clean
 
 INSTALLED := .venv/.installed
@@ -124,6 +126,10 @@ fuzz: SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 mutation: $(READY)
 	python -m measurements.mutation $(if $(FILES),--files $(FILES)) $(if $(NUMBER),--number $(NUMBER))
+
+ablations: $(READY)
+	python -m measurements.ablations $(FROM) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(ARTICLES),--articles $(ARTICLES)) \
+	  $(if $(CAPTIONS),--captions $(CAPTIONS))
 
 nightly: endurance fuzz
 

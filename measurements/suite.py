@@ -113,7 +113,7 @@ def _set(name: str, options: argparse.Namespace) -> Iterator[SavedScores]:
         saved = SavedScores(system, options.work / options.split / name / f"{system}.csv")
         if not saved.path.exists():
             log.info("%s, %s", name, system)
-            _score(saved, load(task), measure)
+            score(saved, load(task), measure)
         yield saved
 
 
@@ -125,7 +125,7 @@ def _task(name: str, options: argparse.Namespace) -> tuple[TaskSet, Measure]:
     task = read_task(_data(name, options), name, options.split)
     if name == IMDB:
         task = replace(task, protocols=())
-    return task, partial(_by_task, task)
+    return task, partial(by_task, task)
 
 
 def _entailment(options: argparse.Namespace) -> tuple[TaskSet, Measure]:
@@ -138,7 +138,7 @@ def _data(name: str, options: argparse.Namespace) -> BenchmarkData:
     return collected([name], options.source, options.work / "benchmarks" / name)
 
 
-def _by_task(task: TaskSet, system: str, encoder: Encoder | Unavailable) -> tuple[list[Result], Floats | None]:
+def by_task(task: TaskSet, system: str, encoder: Encoder | Unavailable) -> tuple[list[Result], Floats | None]:
     """Measure every figure of the task, the main one first; a protocol that only this has is added for it."""
     if isinstance(encoder, Unavailable):
         return [main_result(system, encoder, task)], None
@@ -152,7 +152,7 @@ def _by_task(task: TaskSet, system: str, encoder: Encoder | Unavailable) -> tupl
     return [as_result(system, *task.place, each) for each in (main, *others)], main.drawn
 
 
-def _score(saved: SavedScores, encoder: Encoder | Unavailable, measure: Measure) -> None:
+def score(saved: SavedScores, encoder: Encoder | Unavailable, measure: Measure) -> None:
     """Measure an encoder on a set, and keep its figures; the draws are written first."""
     rows, draws = measure(saved.system, encoder)
     if draws is not None:
