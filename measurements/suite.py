@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         saved = [each for name in options.sets for each in _set(name, options)]
         rows = [row for each in saved for row in each.results]
-        about = "; ".join(f"{name}: {PEERS[name].about}" for name in options.peers)
+        about = "; ".join(f"{name}: {PEERS[name].described}" for name in options.peers)
         today, machine = datetime.date.today().isoformat(), f"{cores()} cores, {platform.machine()}"
         comment = f"python -m measurements.suite FROM; {options.split} splits; {today}; {machine}; {about}"
         write_results(options.output / "suite.csv", rows, comment)

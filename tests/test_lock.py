@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from measurements.peers import PEERS
 from tests.workspace import ROOT
 
 PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^ ;\\]+)", re.M)
@@ -34,13 +35,25 @@ def test_it_pins_what_the_project_asks_for_and_no_build_of_it() -> None:
             assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), requirement
 
 
-def test_every_pin_but_torch_has_hashes() -> None:
+def test_the_peers_are_pinned_apart() -> None:
+    """Their versions are those that the suite was measured with, and nothing else is installed with them."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    pinned = pins("requirements-peers.lock")
+    asked = {canonicalize_name(each.name): each for each in map(Requirement, groups["peers"])}
+    assert pinned.keys() == asked.keys() and not pinned.keys() & pins("requirements.lock").keys()
+    assert all(asked[name].specifier.contains(version) for name, version in pinned.items())
+    named = {canonicalize_name(package) for peer in PEERS.values() for package in peer.packages}
+    assert named <= pinned.keys() | pins("requirements.lock").keys()
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-peers.lock"])
+def test_every_pin_but_torch_has_hashes(name: str) -> None:
     """A package that was replaced on an index is refused; torch has no hash, since its build depends on the machine."""
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    text = (ROOT / name).read_text(encoding="utf-8")
     blocks = re.split(r"\n(?=\S)", text)
     unhashed = [block.split("==")[0] for block in blocks if PIN.match(block) and "--hash=sha256:" not in block]
     assert not unhashed
-    assert "torch" not in pins("requirements.lock")
+    assert "torch" not in pins(name)
     assert list(pins("requirements-torch.txt")) == ["torch"]
 
 

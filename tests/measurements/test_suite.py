@@ -1,5 +1,6 @@
 """measurements/suite.py on a real set: each encoder's figures, the intervals, and a second call that does nothing."""
 
+import importlib.metadata
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +44,13 @@ def test_words_find_documents_that_have_them(name: str) -> None:
 def test_a_package_that_is_not_there_says_how_to_get_it() -> None:
     load = peers.packaged("no_such_module", "no-such-package", lambda module: module.encode)
     assert load(retrieval()) == Unavailable("it needs no_such_module: run `pip install no-such-package`")
+
+
+def test_versions_of_packages_are_told() -> None:
+    version = importlib.metadata.version("scikit-learn")
+    assert peers.PEERS["TF-IDF"].described.endswith(f"no training (scikit-learn {version})")
+    absent = peers.Peer("mine", peers.PEERS["TF-IDF"].load, ("no-such-package",))
+    assert (absent.described, peers.PEERS["released"].described) == ("mine", peers.PEERS["released"].about)
 
 
 def test_a_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,9 +29,17 @@ def entry(kind: str, **rows: int) -> dict[str, object]:
     return {"kind": kind, "scale": [-1, 1], "rows": rows, "sha256": {}, "licence": "none stated"}
 
 
+def entailed(*scores: Floats) -> list[str]:
+    """SICK's labels: the half with the lower ratings is entailed."""
+    return ["ENTAILMENT" if value < np.median(each) else "NEUTRAL" for each in scores for value in each]
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> BenchmarkData:
-    """STS-B by the cosines of `encoder(1)`; TREC by the sign of its first dimension. The test splits have noise."""
+    """STS-B and SICK by the cosines of `encoder(1)`; TREC by the sign of its first dimension.
+
+    The test splits have noise. The labels of SICK say the opposite of its ratings.
+    """
     vectors: Floats = encoder(1).encode(TEXTS)
     scores = np.einsum("nd,nd->n", vectors[:-1], vectors[1:]).astype(np.float32)
     test = np.random.default_rng(0).uniform(-1, 1, len(scores)).astype(np.float32)
@@ -42,24 +50,27 @@ def data(tmp_path: Path) -> BenchmarkData:
     rows = [["train"] * len(TEXTS) + ["test"] * 2, [*TEXTS, "a", "b"], [*labels, "plus", "minus"]]
     write_table(tmp_path / "trec.parquet", pa.table(rows, schema=DOCUMENTS))
     pairs = entry("pairs", dev=len(scores), test=len(test))
-    sets = {"stsb": pairs, "trec": entry("documents", train=len(TEXTS), test=2)}
+    write_table(tmp_path / "sick.parquet", pa.table([*columns[:4], entailed(scores, test)], schema=PAIRS))
+    sets = {"stsb": pairs, "sick": pairs, "trec": entry("documents", train=len(TEXTS), test=2)}
     write_json(tmp_path / "provenance.json", {"sets": sets, "absent": {}, "pair_sets": []})
     return BenchmarkData(tmp_path)
 
 
 def test_a_worse_encoder(data: BenchmarkData) -> None:
-    similarity, classification = compare(encoder(1), encoder(2, noise=2.0), data)
-    assert (similarity.kind, similarity.sets) == ("similarity", ("stsb",))
+    similarity, pairs, classification = compare(encoder(1), encoder(2, noise=2.0), data)
+    assert (similarity.kind, similarity.sets) == ("similarity", ("stsb", "sick"))
     assert similarity.old == pytest.approx(1.0)
     assert similarity.low < similarity.new - similarity.old < similarity.high < 0
     assert similarity.worse
     assert (classification.kind, classification.sets) == ("classification", ("trec",))
     assert classification.worse
+    assert (pairs.kind, pairs.sets) == ("pairs", ("sick",))
+    assert pairs.old < pairs.new and not pairs.worse, "its labels are read, and not its ratings"
 
 
 def test_a_better_encoder(data: BenchmarkData) -> None:
-    differences = compare(encoder(2, noise=2.0), encoder(1), data)
-    assert all(difference.low > 0 and not difference.worse for difference in differences)
+    similarity, pairs, classification = compare(encoder(2, noise=2.0), encoder(1), data)
+    assert similarity.low > 0 and classification.low > 0 and pairs.worse
 
 
 def test_the_same_encoder(data: BenchmarkData) -> None:
@@ -70,7 +81,7 @@ def test_the_same_encoder(data: BenchmarkData) -> None:
 
 
 def test_a_quarter_of_the_training_texts_is_scored(data: BenchmarkData) -> None:
-    task = read(data, "trec", "train")
+    task = read(data, "classification", "trec", "train")
     assert isinstance(task.texts, tuple)
     fitted, scored = task.texts
     assert (len(fitted.texts), len(scored.texts)) == (300, 100)

@@ -1,0 +1,118 @@
+"""Does a lead come from near copies of test sentences in the training text? `python -m measurements.near_copies FROM`.
+
+The training text is that of the last run of the pipeline (data/corpus/sentences), after `params use best` that of the
+released encoder. Equal sentences are removed from it before anything is trained, near copies are not: captions of one
+picture, or a headline in two papers, share most of their words. A pair has a near copy at t if one of its sentences
+has, with a training sentence, a Jaccard index of the words of at least t.
+
+Each encoder is scored on the pairs without such a sentence and on those with one, for each of THRESHOLDS.
+near-copies.csv in `--output` has Spearman's correlation with its interval; the protocol says which pairs, such as
+`without, 0.8`.
+"""
+
+import argparse
+import datetime
+import logging
+import platform
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from measurements.peers import PEERS
+from sentence_distillery.distillation.soft_labels import part_texts
+from sentence_distillery.encoder.tokenizer import words
+from sentence_distillery.evaluation.evaluate import main_result
+from sentence_distillery.evaluation.results import Result, write_results
+from sentence_distillery.evaluation.sets.assembly import collected
+from sentence_distillery.evaluation.sets.data import PairSet
+from sentence_distillery.evaluation.tasks import TaskSet
+from sentence_distillery.io.artifacts import InputError, table_parts
+from sentence_distillery.runtime.machine import cores
+from stages import paths
+
+SETS = ("stsb", "sick")
+COMPARED = ("released", "WordLlama")
+THRESHOLDS = (0.5, 0.8)
+
+log = logging.getLogger("near_copies")
+
+
+class TrainingText:
+    """Sentences as sets of words, to be searched for the nearest one."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self.sets = list({frozenset(words(sentence)) for sentence in sentences} - {frozenset()})
+        self.sizes = np.array([len(each) for each in self.sets])
+        self.counts = Counter(word for each in self.sets for word in each)
+        self.with_word: dict[str, list[int]] = {}
+        for row, each in enumerate(self.sets):
+            for word in each:
+                self.with_word.setdefault(word, []).append(row)
+
+    def nearest(self, sentence: str) -> float:
+        """Return the greatest Jaccard index of a sentence with a training sentence, 0 if it is below all THRESHOLDS.
+
+        Of n words, two sentences with an index of t or more share at least t * n; so one of the n - t * n + 1 rarest
+        words is shared.
+        """
+        own = set(words(sentence))
+        rarest = sorted(own, key=lambda word: (self.counts[word], word))[: len(own) - int(THRESHOLDS[0] * len(own)) + 1]
+        found = [self.with_word[word] for word in rarest if word in self.with_word]
+        if not found:
+            return 0.0
+        rows = np.unique(np.concatenate(found))
+        rows = rows[self.sizes[rows] >= THRESHOLDS[0] * len(own)]
+        indices = (len(own & self.sets[row]) / len(own | self.sets[row]) for row in rows)
+        greatest = max(indices, default=0.0)
+        return greatest if greatest >= THRESHOLDS[0] else 0.0
+
+
+def nearest_of(pairs: PairSet, text: TrainingText) -> NDArray[np.float64]:
+    """Return the greater index of the two sentences of each pair, (pairs,) in [0, 1]."""
+    known = {sentence: text.nearest(sentence) for sentence in {*pairs.sentences1, *pairs.sentences2}}
+    both = zip(pairs.sentences1, pairs.sentences2, strict=True)
+    return np.array([max(known[one], known[other]) for one, other in both])
+
+
+def measured(pairs: PairSet, nearest: NDArray[np.float64], peers: Sequence[str]) -> Iterator[Result]:
+    """Yield the figure of each encoder on the pairs without a near copy and on those with one."""
+    for threshold in THRESHOLDS:
+        for name, chosen in (("without", nearest < threshold), ("with", nearest >= threshold)):
+            part = TaskSet("sts", pairs.take(np.flatnonzero(chosen)))
+            for peer in peers:
+                row = main_result(peer, PEERS[peer].load(part), part)
+                yield replace(row, protocol=f"{name}, {threshold}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Score encoders on test pairs with and without near copies.")
+    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of stsb and sick")
+    parser.add_argument("--text", type=Path, default=paths.SENTENCES, help=f"the training text ({paths.SENTENCES})")
+    parser.add_argument("--peers", nargs="+", choices=tuple(PEERS), default=list(COMPARED))
+    parser.add_argument("--work", type=Path, default=Path("build/near-copies"), help="directory of the sets")
+    parser.add_argument("--output", type=Path, default=Path("reports/runs/suite"))
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
+    try:
+        sentences = [text for part in table_parts(options.text) for text in part_texts(part)]
+        data, rows = collected(SETS, options.source, options.work), list[Result]()
+        text = TrainingText(sentences)
+        for name in SETS:
+            log.info("%s", name)
+            pairs = data.pairs(name, "test")
+            rows += measured(pairs, nearest_of(pairs, text), options.peers)
+    except InputError as error:
+        sys.exit(f"near_copies: {error}")
+    about = f"python -m measurements.near_copies FROM; {len(sentences):,} training sentences"
+    versions = "; ".join(f"{name}: {PEERS[name].described}" for name in options.peers)
+    machine = f"{datetime.date.today()}; {cores()} cores, {platform.machine()}"
+    write_results(options.output / "near-copies.csv", rows, f"{about}; {machine}; {versions}")
+
+
+if __name__ == "__main__":
+    main()
