@@ -94,7 +94,6 @@ def _by_size() -> Iterator[Mark]:
     ):
         row = published(name)
         yield Mark(float(row[column]), 100 * float(row["stsb/spearman"]), title, "published", shift)
-    yield _of_pareto(column, size("GloVe"), "GloVe, 50 dimensions", "peer")
     yield _of_pareto(column, size("teacher"), "the teacher, MiniLM-L6", "peer", (-60, 7))
 
 
@@ -104,5 +103,4 @@ def _by_speed() -> Iterator[Mark]:
     yield _of_pareto(column, size("released"), "released", "own", (-20, 7))
     yield _of_pareto(column, size("model2vec"), "our table in model2vec", "peer", (-90, -14))
     yield _of_pareto(column, size("sentence-transformers"), "in sentence-transformers", "peer", (-70, 7))
-    yield _of_pareto(column, size("GloVe"), "GloVe", "peer")
     yield _of_pareto(column, size("teacher"), "the teacher, MiniLM-L6", "peer", (-10, 7))

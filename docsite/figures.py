@@ -77,6 +77,9 @@ FIGURES: dict[str, Callable[[], str]] = {
         f"scifact {system}": partial(own.domain_figure, "medical", system, "scifact", "search", "ndcg_at_10")
         for system in ("student", "released", "model2vec")
     },
+    "scifact queries": partial(own.queries_interval, "medical", "student", "scifact", "search", "ndcg_at_10"),
+    "peer versions": peers.versions,
+    "variants on dev": levers.variants,
     "times transformers.js": own.in_the_browser,
     "browser kilobytes": lambda: f"{record('browser_bench')['sizes']['own']['gzip'] / 1000:.0f}",
     "times model2vec": lambda: f"{record('kinds')['geometric_mean']:.0f}",

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from statistics import mean
 
 from docsite import saved
 from docsite.saved import record, run
 from reproductions.docs.tables.cells import NONE, grid, one, rounded
+from reproductions.docs.tables.rows import matching
 from reproductions.docs.tables.settings import settings
 from sentence_distillery.reporting.publish import comment_of, table
 
@@ -141,6 +143,14 @@ def domain_figure(domain: str, system: str, *place: str) -> str:
     found = run(f"domains/{domain}", several_seeds=True)
     dataset, protocol, metric = place
     return one(found.value(system, dataset, protocol, metric), found.spread(system, dataset, protocol, metric))
+
+
+def queries_interval(domain: str, system: str, *place: str) -> str:
+    """Half the width of the 95 % interval over the queries, in points, the mean of the seeds."""
+    dataset, protocol, metric = place
+    wanted = {"system": system, "dataset": dataset, "protocol": protocol, "metric": metric}
+    rows = [row for row in matching(f"domains/{domain}", **wanted) if row.low is not None and row.high is not None]
+    return f"{mean(100 * ((row.high or 0) - (row.low or 0)) / 2 for row in rows):.1f}"
 
 
 def in_the_browser() -> str:

@@ -1,12 +1,16 @@
 """Our encoders compared with others on public sets."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from docsite.saved import FigureTable, published, run, size
+from docsite.saved import ROOT, FigureTable, published, run, size
 from docsite.tables.sizes import TEST_PAIRS, correlations, ends_of, megabytes, rate, sized
 from measurements import entailment
-from reproductions.docs.tables.cells import NONE, grid, one, two
+from measurements.peers import PEERS
+from reproductions.docs.tables.cells import NONE, grid, one, shown, two
+from reproductions.docs.tables.rows import results, single, source
+from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.reporting.tables import label
 
@@ -77,7 +81,7 @@ def all_compared() -> list[str]:
     peers = run("suite/suite")
     place = ", ".join(peers.about.split("; ")[2:4])  # its date and its machine
     about = (
-        f"The rest is measured by `python -m measurements.suite FROM` ({place}), or by `make pareto` (student, GloVe, "
+        f"The rest is measured by `python -m measurements.suite FROM` ({place}), or by `make pareto` (student, "
         "teacher, speed; two cores). An interval comes from 2,000 draws of the test pairs or queries if "
         "`measurements.suite` measured the encoder, and otherwise from the number of pairs (Bonett and Wright 2000)."
     )
@@ -100,7 +104,7 @@ def _rows(peers: FigureTable) -> list[list[str]]:
         _published("potion-base-32M"),
         _published("static-retrieval-mrl-en-v1"),
         _published("static-similarity-mrl-multilingual-v1"),
-        sized("GloVe, mean of 50 dimensions", size("GloVe")),
+        _measured("GloVe, mean of all words, 50 dimensions", peers, "GloVe", size("GloVe") | untimed),
         ["TF-IDF", NONE, *(_pair(peers, "TF-IDF", dataset) for dataset in TEST_PAIRS), _search(peers, "TF-IDF"), NONE],
         ["BM25, a word search", NONE, NONE, NONE, _search(peers, "BM25"), NONE],
         sized(
@@ -146,6 +150,36 @@ def suite() -> list[str]:
     return [*grid(head, rows), "", "; ".join(found.about.split("; ")[:4]) + "."]
 
 
+def near_copies() -> list[str]:
+    """Our encoder and a peer on the test pairs without and with a near copy of a training sentence."""
+    found = results("suite/near-copies")
+    parts = [(name, part) for name in dict.fromkeys(row.dataset for row in found) for part in _parts(found)]
+    head = ["encoder", *(f"{label(name)}, {part}" for name, part in parts)]
+    rows = []
+    for system in dict.fromkeys(row.system for row in found):
+        chosen = (single("near-copies", _of(found, system, *part), part) for part in parts)
+        rows.append([system, *(f"{shown(row)}, n = {row.n:,}" for row in chosen)])
+    return [*grid(head, rows), "", source("suite/near-copies")]
+
+
+def _parts(found: Sequence[Result]) -> list[str]:
+    return list(dict.fromkeys(row.protocol for row in found))
+
+
+def _of(found: Sequence[Result], system: str, dataset: str, protocol: str) -> list[Result]:
+    return [row for row in found if (row.system, row.dataset, row.protocol) == (system, dataset, protocol)]
+
+
+def versions() -> str:
+    """The versions of the encoders that packages carry, by the lock files."""
+    locks = "".join(
+        (ROOT / name).read_text(encoding="utf-8") for name in ("requirements.lock", "requirements-peers.lock")
+    )
+    pinned = dict(re.findall(r"^([A-Za-z0-9_.-]+)==([^ ;\\]+)", locks, re.MULTILINE))
+    packages = dict.fromkeys(package.lower() for peer in PEERS.values() for package in peer.packages)
+    return ", ".join(f"{package} {pinned[package]}" for package in packages)
+
+
 def _measured(title: str, peers: FigureTable, system: str, row: dict[str, str]) -> list[str]:
     pairs = [_pair(peers, system, dataset) for dataset in ("stsb", "sick")]
     return [title, megabytes(row), *pairs, _search(peers, system), rate(row)]
@@ -179,4 +213,5 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "comparison of all": all_compared,
     "suite": suite,
     "differences": differences,
+    "near copies": near_copies,
 }

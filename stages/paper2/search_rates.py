@@ -2,7 +2,7 @@
 
 Reads data/pairs and models/pairs/starts/<encoder>-<pooling>, which the stages pair_data and pair_embeddings write.
 Trains a model at each rate with the first of `pairs.seeds`; one that was trained before comes from its checkpoint.
-Keeps the figures in reports/runs/paraphrase/rates, where the page of paper 2 shows them.
+Keeps the figures in reports/runs/paraphrase/rates.
 """
 
 import argparse

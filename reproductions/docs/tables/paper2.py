@@ -4,21 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from docsite.saved import table
-from reproductions.docs.tables.cells import NONE, cells_of, grid, shown
-from reproductions.docs.tables.rows import matching, only, results, source
+from reproductions.docs.tables.cells import cells_of, grid
+from reproductions.docs.tables.rows import only, source
 from reproductions.paper2.cell import HEADS
 from sentence_distillery.evaluation.results import Result
 
-MRPC, EARLIER, COST, RATES = "paraphrase/mrpc", "earlier/mrpc", "earlier/pair_cost", "paraphrase/rates/mrpc"
+MRPC, EARLIER, COST = "paraphrase/mrpc", "earlier/mrpc", "earlier/pair_cost"
 FEATURES = ("u", "u,v", "u+v", "|u-v|", "u*v", "|u-v|,u*v", "u,v,|u-v|,u*v")
 ENCODERS = {"minilm-l3": "L3", "minilm-l6": "L6"}
 POOLINGS = ("mean", "cls", "max")
-STRATEGIES = {
-    "pair": "cross-encoder",
-    "siamese": "siamese: pairwise margin",
-    "triplet": "triplet",
-    "logistic": "logistic regression",
-}
 
 
 def combinations() -> list[str]:
@@ -48,24 +42,8 @@ def cost() -> list[str]:
     return [*grid(["", "runs", "a second", "in total"], rows), "", source(COST)]
 
 
-def rates() -> list[str]:
-    """The learning rates that were tried: all on the validation pairs, the best of each strategy on the test pairs."""
-    tried = [row for row in results(RATES) if row.split == "validation"]
-    rows = [
-        [
-            STRATEGIES[row.strategy],
-            row.protocol.removeprefix("learning rate "),
-            shown(row),
-            " / ".join(map(shown, matching(RATES, split="test", strategy=row.strategy, protocol=row.protocol))) or NONE,
-        ]
-        for row in tried
-    ]
-    head = ["MiniLM-L3, MEAN, seed 1", "rate", "validation accuracy", "test accuracy / F1 of the best"]
-    return [*grid(head, rows), "", source(RATES)]
-
-
 def _duration(seconds: float) -> str:
     return f"{seconds / 3600:.0f} hours" if seconds >= 3600 else f"{seconds:g} seconds"
 
 
-TABLES: dict[str, Callable[[], list[str]]] = {"combinations": combinations, "cost of pairs": cost, "rates": rates}
+TABLES: dict[str, Callable[[], list[str]]] = {"combinations": combinations, "cost of pairs": cost}

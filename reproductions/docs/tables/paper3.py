@@ -1,10 +1,10 @@
 """The tables on paper 3 of reproductions/docs/papers_2_and_3.md, from reports/runs/component_focus/sick-stsb.csv."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
-from reproductions.docs.tables.cells import NONE, bounded, figure, grid, points, slashed
+from reproductions.docs.tables.cells import NONE, bounded, grid, points, slashed
 from reproductions.docs.tables.rows import matching, only, results, single, source
 from reproductions.paper3.gains import AFTER, BEFORE, DIRECT, TRAINED, UNTRAINED, order_of
 from sentence_distillery.evaluation.results import Result
@@ -172,71 +172,6 @@ def _component_gain(encoder: str, dataset: str, order: str, kind: str) -> str:
     return bounded(single(FOCUS, found, cell))
 
 
-# --- Grids over the weights ---
-
-WEIGHTS = (*(tenth / 10 for tenth in range(10)), *map(float, range(1, 11)))
-
-
-def focus_grid(dataset: str) -> list[str]:
-    """Every weight for L3, trained and not, and for the static student."""
-    encoders = [ShownEncoder("minilm-l3", trained=True), ShownEncoder("minilm-l3"), ShownEncoder("student")]
-    titles = [encoders[0].title, "not fine-tuned", encoders[2].title]
-    head = ["W_cf", *(cell for title in titles for cell in (title, "gain"))]
-    rows = [[f"{weight:g}", *_pairs(encoders, dataset, weight)] for weight in WEIGHTS]
-    return [*grid(head, rows, words=0), "", source(FOCUS)]
-
-
-def _pairs(encoders: list[ShownEncoder], dataset: str, weight: float) -> Iterator[str]:
-    for encoder in encoders:
-        yield _with_entailment(encoder, dataset, weight)
-        yield from _gain(encoder, dataset, weight)
-
-
-def _gain(encoder: ShownEncoder, dataset: str, weight: float) -> list[str]:
-    """Return the cell of the gain over 0, which 0 itself has not."""
-    return [encoder.gain(dataset, weight) if weight else ""]
-
-
-def _with_entailment(encoder: ShownEncoder, dataset: str, weight: float) -> str:
-    """Show Pearson and Spearman, and on SICK the accuracy of its entailment."""
-    scores = encoder.scores(dataset, weight)
-    return f"{scores}, {figure(points(encoder.row(dataset, weight, 'accuracy')))}" if dataset == "sick" else scores
-
-
-def focus_grid_before_pooling() -> list[str]:
-    """Every weight for L3 in the paper's order, trained and not."""
-    trained, untrained = ShownEncoder("minilm-l3", trained=True, order=BEFORE), ShownEncoder("minilm-l3", order=BEFORE)
-    titles = [f"{SETS['sick']} and SICK-E", SETS["stsb"]]
-    head = [
-        "W_cf",
-        *(cell for title in titles for cell in (f"{title}, {TRAINED_WITH_IT}", "gain", "not fine-tuned, gain")),
-    ]
-    rows = []
-    for weight in WEIGHTS:
-        cells = [[*_pairs([trained], dataset, weight), *_gain(untrained, dataset, weight)] for dataset in SETS]
-        rows.append([f"{weight:g}", *cells[0], *cells[1]])
-    return [*grid(head, rows, words=0), "", source(FOCUS)]
-
-
-def focus_key_weights() -> list[str]:
-    """The weights that matter for L6, not fine-tuned."""
-    return _key_weights(ShownEncoder("minilm-l6"), "not fine-tuned", (0.0, 0.1, 0.2, 0.3, 0.5, 1.0))
-
-
-def focus_key_weights_trained() -> list[str]:
-    """The same, fine-tuned with it: seed 1, whose cells at 0 and 0.2 no run keeps."""
-    return _key_weights(ShownEncoder("minilm-l6", trained=True), TRAINED_WITH_IT, (0.1, 0.3, 0.5, 1.0))
-
-
-def _key_weights(encoder: ShownEncoder, how: str, weights: tuple[float, ...]) -> list[str]:
-    head = ["W_cf", f"SICK-R and SICK-E, {how}", "gain", f"STS-B, {how}", "gain"]
-    rows = [
-        [f"{weight:g}", *(cell for dataset in SETS for cell in _pairs([encoder], dataset, weight))]
-        for weight in weights
-    ]
-    return [*grid(head, rows, words=0), "", source(FOCUS)]
-
-
 # --- Weights that are learnt ---
 
 LEARNT = {"one": "one weight", "roles": "one for each role", "tags": "one for each part of speech", "gate": "a gate"}
@@ -275,11 +210,6 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "focus before pooling": focus_before_pooling,
     "focus trained before pooling": focus_trained_before_pooling,
     "focus components": focus_components,
-    "focus grid before pooling": focus_grid_before_pooling,
-    "focus grid on SICK": partial(focus_grid, "sick"),
-    "focus grid on STS-B": partial(focus_grid, "stsb"),
-    "focus key weights": focus_key_weights,
-    "focus key weights trained": focus_key_weights_trained,
     "focus learnt": focus_learnt,
     "focus learnt together": focus_learnt_together,
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reproductions.docs.tables.cells import NONE, figure, grid, points, shown, slashed
 from reproductions.docs.tables.paper3 import CORRELATIONS, FOCUS, is_usual
-from reproductions.docs.tables.rows import matching, results, single, source
+from reproductions.docs.tables.rows import results, single, source
 from reproductions.paper3.gains import AFTER, UNTRAINED
 from reproductions.paper3.section import COLUMNS, PRINTED
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
@@ -99,17 +99,4 @@ def focus_best() -> list[str]:
     return [*grid(HEAD, rows), "", files]
 
 
-def focus_best_earlier() -> list[str]:
-    """Earlier cells, from before decontamination; some have their SICK-E in one digit."""
-    rows = []
-    for system in dict.fromkeys(row.system for row in results(EARLIER)):
-        *correlations, entailed = (_joined(_earlier(system, *column)) for column in COLUMNS_OF_SETS)
-        rows.append([system, *correlations, entailed.removesuffix("0")])
-    return [*grid(HEAD, rows), "", source(EARLIER)]
-
-
-def _earlier(system: str, dataset: str, metrics: tuple[str, ...]) -> list[Result]:
-    return [row for metric in metrics for row in matching(EARLIER, system=system, dataset=dataset, metric=metric)]
-
-
-TABLES: dict[str, Callable[[], list[str]]] = {"focus best": focus_best, "focus best earlier": focus_best_earlier}
+TABLES: dict[str, Callable[[], list[str]]] = {"focus best": focus_best}

@@ -133,10 +133,6 @@ TABLES: dict[str, Callable[[], list[str]]] = {
         "MiniLM-L3, MEAN",
         (*_in_bfloat16(("", "logistic"), ("combined", "cosine")), *MODERN_L3),
     ),
-    "strategies L3 CLS": partial(
-        strategies, "minilm-l3", "cls", "MiniLM-L3, CLS", _in_bfloat16(("combined", "cosine"), ("combined", "siamese"))
-    ),
-    "strategies L3 MAX": partial(strategies, "minilm-l3", "max", "MiniLM-L3, MAX, bfloat16", NINE),
     "strategies L6": partial(strategies, "minilm-l6", "mean", L6_TITLE, (*NINE, *MODERN_L6, *OTHER_POOLINGS)),
     "strategies mpnet": partial(strategies, "mpnet", "mean", "mpnet, MEAN", MPNET),
 }

@@ -10,7 +10,6 @@ from torch import Tensor
 from reproductions.paper1.word_vectors import contrastive, kld
 from reproductions.paper1.word_vectors.options import Contrastive
 from sentence_distillery.io.ragged import TokenIds
-from sentence_distillery.training.trainer import DivergedError
 from tests.workspace import demo_params
 
 # Articles 0 and 1 of three sentences, article 2 of one; the second sentence is too short.
@@ -191,25 +190,6 @@ def test_displacement_is_that_of_the_vectors() -> None:
     last = course(vectors)[-1]
     assert last.displacement == pytest.approx(kld.displacement(start, vectors))
     assert torch.equal(vectors[3], start[3])  # its only sentence is too short
-
-
-@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-@pytest.mark.fault(27)
-def test_the_same_bytes_twice(optimizer: str) -> None:
-    """One seed gives the same bytes, another seed others."""
-    first, second, other = word_vectors(), word_vectors(), word_vectors()
-    assert course(first, optimizer=optimizer) == course(second, optimizer=optimizer)
-    course(other, optimizer=optimizer, seed=2)
-    assert first.numpy().tobytes() == second.numpy().tobytes() != other.numpy().tobytes()
-
-
-@pytest.mark.fault(23)
-def test_loss_that_is_not_finite() -> None:
-    """Training stops with the iteration and the batch."""
-    vectors = word_vectors()
-    vectors[4, 0] = math.nan
-    with pytest.raises(DivergedError, match=r"The loss is nan at epoch 1, step \d"):
-        course(vectors, word_dropout=0.0)
 
 
 @pytest.mark.fault(19)

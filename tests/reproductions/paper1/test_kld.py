@@ -10,7 +10,6 @@ from torch import Tensor
 
 from reproductions.paper1.word_vectors import kld
 from sentence_distillery.io.ragged import TokenIds
-from sentence_distillery.training.trainer import DivergedError
 
 SENTENCES = [[0, 1, 1, 4], [2], [], [3, 0, 2], [5, 5], [1, 5, 6]]
 
@@ -130,17 +129,3 @@ def test_zero_word_vectors_make_a_zero_sentence() -> None:
     (batch,) = cut(batch_size=6)
     assert len(batch.sentence_vectors(vectors)) == 4
     assert kld.displacement(torch.zeros(2, 3), torch.ones(2, 3)) == 0.0
-
-
-@pytest.mark.fault(23)
-def test_loss_that_is_not_finite() -> None:
-    """Training stops with the iteration and the batch."""
-    vectors = word_vectors()
-    with pytest.raises(DivergedError, match=r"The loss is nan at epoch 1, step 3\. Lower learning_rate, which is 0"):
-        kld.refine(vectors, cut(batch_size=2)[:2] + cut_with_a_nan(vectors), learning_rate=1e-4, iterations=3)
-
-
-def cut_with_a_nan(vectors: Tensor) -> list[kld.Batch]:
-    """A batch of words 4 and 6; word 6 is NaN, and no other batch uses it."""
-    vectors[6, 0] = math.nan
-    return cut(2, TokenIds.from_lists([[4], [6]]))

@@ -13,7 +13,7 @@ from reproductions.paper2.pairs import simcse
 from reproductions.paper2.pairs.simcse import CONFIG, Example, draw, embed, entailments, info_nce, train
 from sentence_distillery.corpus.fingerprints import fingerprint, fingerprints
 from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
-from sentence_distillery.io.artifacts import InputError, write_json, write_table
+from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.teachers.options import Teacher
 from sentence_distillery.teachers.transformer import TransformerEncoder, load_encoder
@@ -137,31 +137,6 @@ def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path, monkeypat
     torch.testing.assert_close(weights(again), weights(whole), rtol=0, atol=0)
     other = PARAMS.model_copy(update={"temperature": 0.1})  # its checkpoint is another's
     assert train(encoder(tmp_path / "other"), examples, other, tmp_path / "two")[0] != expected[0]
-
-
-@pytest.mark.fault(2)
-def test_a_damaged_checkpoint_is_no_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """One changed bit in the weights is found by their SHA-256, and training starts again."""
-    monkeypatch.setattr(simcse, "ROUND", 5)
-    examples, checkpoint = draw(TEXTS, 24, seed=1), tmp_path / "checkpoint"
-    expected = train(encoder(tmp_path / "tiny"), examples, PARAMS, checkpoint)
-    content = bytearray(checkpoint.read_bytes())
-    content[-3] ^= 0x10
-    checkpoint.write_bytes(content)
-    assert train(encoder(tmp_path / "again"), examples, PARAMS, checkpoint) == expected
-    assert f"{checkpoint} is damaged" in caplog.text and "resumed" not in caplog.text
-
-
-@pytest.mark.fault(23)
-def test_a_loss_that_is_not_finite(tmp_path: Path) -> None:
-    """The run stops with the step, not with a model of NaN."""
-    found = encoder(tmp_path / "tiny")
-    with torch.no_grad():
-        next(found.model.parameters()).fill_(float("nan"))
-    with pytest.raises(InputError, match=r"The loss is nan at epoch 1, step 1\. Lower learning_rate"):
-        train(found, draw(TEXTS, 24, seed=1), PARAMS, tmp_path / "checkpoint")
 
 
 @pytest.mark.fault(18)

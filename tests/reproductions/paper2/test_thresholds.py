@@ -45,12 +45,6 @@ def test_cross_validation_knows_what_it_does_not_see() -> None:
     assert 0.4 < chance.accuracy < 0.6
 
 
-def test_cross_validation_depends_on_its_seed_alone() -> None:
-    scores = np.random.default_rng(1).random(50).astype(np.float32)
-    labels = np.random.default_rng(2).integers(0, 2, 50).astype(np.int8)
-    assert cross_validated(scores, labels, Folds(5, 3)) == cross_validated(scores, labels, Folds(5, 3))
-
-
 def test_even_odds_are_where_they_were_put() -> None:
     """Labels drawn with the odds exp(8 (score - 0.6))."""
     generator = np.random.default_rng(1)

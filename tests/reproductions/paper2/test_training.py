@@ -12,9 +12,8 @@ from reproductions.encoders.trainable import Pooling
 from reproductions.paper2.pairs.heads import LogisticHead
 from reproductions.paper2.pairs.losses import paraphrase_groups
 from reproductions.paper2.pairs.options import Combination, MetricLearning, ModernLearning
-from reproductions.paper2.pairs.training import Examples, Notes, PairModel, Training, schedule_of
+from reproductions.paper2.pairs.training import Examples, PairModel, Training, schedule_of
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.training.checkpoint import save_weights
 from tests.reproductions.paper2.small import encoder, write_encoder
 from tests.workspace import demo_params
 
@@ -67,38 +66,6 @@ def test_rates() -> None:
     assert rates[22] == pytest.approx(0.5) and rates[39] == pytest.approx(1 / 36)
 
 
-@pytest.mark.parametrize(("strategy", "learning"), [("logistic", PAPER), ("triplet", PAPER), ("cosent", MODERN)])
-@pytest.mark.fault(2)
-def test_a_killed_run_ends_as_an_undisturbed_one(
-    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str, learning: Any
-) -> None:
-    """Killed in its last epoch, it resumes from the previous checkpoint, to the same weights and notes."""
-    judged = [0.5, 0.9, 0.6, 0.7]  # with patience the second epoch's weights are the result
-    whole = training(directory, tmp_path / "one.safetensors", strategy, learning, judged)
-    expected = whole.run(examples(whole))
-    half = training(directory, tmp_path / "two.safetensors", strategy, learning, judged)
-    loss, calls = Training._loss, []
-
-    def killed(self: Training, *arguments: Any) -> torch.Tensor:
-        calls.append(arguments)
-        if len(calls) == 11:
-            raise KeyboardInterrupt
-        return loss(self, *arguments)
-
-    monkeypatch.setattr(Training, "_loss", killed)
-    with pytest.raises(KeyboardInterrupt):
-        half.run(examples(half))
-    again = training(directory, tmp_path / "two.safetensors", strategy, learning, judged[3:])
-    found = again.run(examples(again))
-    assert len(calls[11:]) == 3  # the last epoch's
-    assert without_seconds(found) == without_seconds(expected)
-    torch.testing.assert_close(weights(again), weights(whole), rtol=0, atol=0)
-
-
-def without_seconds(notes: Notes) -> list[dict[str, Any]]:
-    return [{name: value for name, value in note.items() if name != "seconds"} for note in notes]
-
-
 def test_the_head_learns_alone_at_first(directory: Path, tmp_path: Path) -> None:
     """Through all epochs but the last, say: the encoder keeps its weights, and is not even run."""
     run = training(directory, tmp_path / "x.safetensors", "logistic", PAPER.model_copy(update={"head_epochs": 4}))
@@ -148,41 +115,9 @@ def test_a_gradient_longer_than_clip_norm_is_shortened(directory: Path, tmp_path
     assert ways[2] == pytest.approx(0.5 * 1e-3, rel=1e-2)
 
 
-def test_patience_ends_a_run(directory: Path, tmp_path: Path) -> None:
-    """Two epochs without a better one after the second: the fifth is never run, the second's weights stay."""
-    learning = MODERN.model_copy(update={"epochs": 6})
-    run = training(directory, tmp_path / "x.safetensors", "cosent", learning, [0.5, 0.8, 0.8, 0.7])
-    assert len(run.run(examples(run))) == 4
-    short = training(directory, tmp_path / "y.safetensors", "cosent", learning, [0.5, 0.9, 0.1, 0.2])
-    short.run(examples(short))
-    torch.testing.assert_close(weights(run), weights(short), rtol=0, atol=0)
-
-
-def test_without_its_best_weights_a_training_begins_anew(directory: Path, tmp_path: Path) -> None:
-    learning = MODERN.model_copy(update={"epochs": 3})
-    marks = [0.9, 0.5, 0.6]
-    first, again = (training(directory, tmp_path / "x.safetensors", "cosent", learning, marks) for _ in range(2))
-    notes = first.run(examples(first))
-    save_weights(tmp_path / "x.best.safetensors", "another key", again.model)
-    assert without_seconds(again.run(examples(again))) == without_seconds(notes)
-    torch.testing.assert_close(weights(again), weights(first), rtol=0, atol=0)
-
-
 def test_too_few_pairs(directory: Path, tmp_path: Path) -> None:
     """Multiple negatives learn only from paraphrases, and a batch with a single one has no negatives."""
     run = training(directory, tmp_path / "x.safetensors", "ranking", MODERN)
     found = replace(examples(run), labels=np.eye(1, len(LABELS), dtype=np.int8)[0])
     with pytest.raises(InputError, match=r"ranking has 1 training pair\(s\) and needs two or more"):
         run.run(found)
-
-
-@pytest.mark.fault(23)
-def test_a_loss_that_is_not_finite(directory: Path, tmp_path: Path) -> None:
-    """The run stops with the step and the batch, not with a model of NaN."""
-    run = training(directory, tmp_path / "x.safetensors", "siamese", PAPER)
-    with torch.no_grad():
-        next(run.model.parameters()).fill_(float("nan"))
-    with pytest.raises(
-        InputError, match=r"loss is nan at epoch 1, step 1, on the batch of examples \[.*Lower siamese_learning_rate"
-    ):
-        run.run(examples(run))

@@ -271,43 +271,6 @@ def test_training_lowers_the_loss_and_keeps_the_best(
     )
 
 
-@pytest.mark.fault(2)
-def test_a_killed_training_ends_as_a_whole_one(data: TokenizedTask, tiny: Path, tmp_path: Path) -> None:
-    """The epochs after the checkpoint see the same batches and the same dropout."""
-
-    def trained(stop: bool, name: str) -> tuple[list[dict[str, float]], torch.Tensor]:
-        teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
-        encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
-        cell = Training(encoder, PARAMS, Weights("gate", encoder.dimension), 1, tmp_path / f"{name}.safetensors")
-        if stop:
-            with pytest.MonkeyPatch.context() as patch:
-                judge, calls = Training.judge, iter(range(10))
-                patch.setattr(Training, "judge", lambda *args: judge(*args) if next(calls) == 0 else 1 / 0)
-                with pytest.raises(ZeroDivisionError):
-                    cell.run(data, "key")
-        notes = cell.run(data, "key")
-        states = (cell.encoder.state_dict(), cell.weights.state_dict())
-        return notes, torch.cat([tensor.ravel() for state in states for tensor in state.values()])
-
-    (whole, weights), (resumed, again) = trained(False, "whole"), trained(True, "killed")
-    assert whole == resumed
-    assert torch.equal(weights, again)
-    (tmp_path / "whole.best").unlink()  # without its best weights it is trained again
-    assert torch.equal(weights, trained(False, "whole")[1])
-
-
-@pytest.mark.fault(23)
-def test_a_loss_that_is_not_finite(data: TokenizedTask, encoder: PairEncoder, tmp_path: Path) -> None:
-    """The step and the batch are named."""
-    data.ratings["train"][:] = np.inf
-    with pytest.raises(
-        InputError,
-        match=r"The loss is inf at epoch 1, step 1, on .*\[.*Lower learning_rate",
-    ):
-        alone = Weights(0.0, encoder.dimension)
-        Training(encoder, PARAMS, alone, 1, tmp_path / "cell.safetensors").run(data, "key")
-
-
 def test_ten_folds_find_labels_that_the_difference_shows() -> None:
     vectors = np.repeat(np.eye(2, dtype=np.float32), 20, axis=0)
     rows = np.array([[row, (row + 20 * (row % 2)) % 40] for row in range(40)])
