@@ -9,7 +9,8 @@ import torch
 
 from reproductions.paper1.word_vectors.weighting import Weighting
 from reproductions.systems.options import Reference
-from reproductions.systems.registry import load_reference
+from reproductions.systems.registration import SystemInputs, SystemOptions
+from reproductions.systems.registry import SYSTEMS, load_reference, loaders
 from reproductions.systems.systems import StudentSystem, System, TeacherSystem, TextSystem, WordSystem
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Unavailable
@@ -18,6 +19,14 @@ from tests.reproductions.systems.conftest import WORDS
 from tests.tiny_bert import write_tiny_bert
 
 SENTENCES = ["The storm closed the harbour!", "A dog plays", "qwxz", "", "the dog the DOG the storm"]
+
+
+def test_each_system_belongs_to_one_job() -> None:
+    """The main job has the student and the teacher; paper 1 what it compares its own with."""
+    run = SystemInputs({}, SystemOptions(512), list)
+    main, paper = ([name for name, _ in loaders(run, key)] for key in (None, "paper1"))
+    assert {"student", "teacher"} <= set(main) and "SimCSE" in paper and not loaders(run, "paper2")
+    assert sorted([*main, *paper]) == sorted(system.name for system in SYSTEMS)
 
 
 def token_weights(system: System) -> np.ndarray:
