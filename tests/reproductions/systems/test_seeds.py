@@ -2,26 +2,31 @@
 
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from reproductions.paper1.ablation import Method, cosines_of, gains, rows
+from reproductions.paper1.gains import SET
 from reproductions.paper1.word_vectors.model import WordVectors
 from reproductions.systems.data import pair_sets
 from reproductions.systems.registration import SystemInputs, SystemOptions
 from reproductions.systems.registry import simcse as load_simcse
 from reproductions.systems.seeds import measured
 from reproductions.systems.systems import StudentSystem, System, TeacherSystem, WordSystem
+from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.results import read_results, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData
+from sentence_distillery.io.artifacts import read_json
 from stages import paths
 from stages.ablations import fine_tuned_student, mlp_head
 from stages.distillation import search_student, student
 from stages.evaluation import seeds as seeds_stage
-from stages.paper1 import fasttext, paper_student, refine, simcse, skipgram
+from stages.paper1 import fasttext, paper1_ablation, paper_student, refine, simcse, skipgram
 from stages.params import load_params
 from stages.paths import SEEDS
 from tests.reproductions.paper1.conftest import write_corpus, write_params
@@ -98,6 +103,27 @@ def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.
     first = (SEEDS / "2.csv").read_bytes()
     train_again(2, monkeypatch)
     assert (SEEDS / "2.csv").read_bytes() == first
+
+
+def test_paper_1s_method_taken_apart(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command saves the figures and the gains that the library makes of the same parameters."""
+    monkeypatch.setattr(sys, "argv", ["paper1_ablation", "1", "2"])
+    paper1_ablation.main()
+    params, pairs = load_params(), BenchmarkData(paths.BENCHMARKS).pairs(*SET)
+    sections = (params.skipgram, params.refine, params.contrastive, params.paper_student, params.evaluate)
+    method = Method(LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS), *sections, Path("elsewhere"))
+    counted = list[int]()
+    cosines, _ = cosines_of(method, pairs, [1, 2], counted.append)
+    untimed = [row for row in read_results(paths.PAPER1_RUNS / "ablation.csv") if row.metric != "seconds"]
+    expected = [row for row in rows(cosines, pairs, {}) if row.metric != "seconds"]
+    assert counted == [1, 2] and {row.seeds for row in untimed} == {2}
+    assert [(row.system, row.metric, row.number) for row in untimed] == [
+        (row.system, row.metric, None if row.number is None else round(row.number, 4)) for row in expected
+    ]
+    saved = read_json(paths.PAPER1_RUNS / "ablation.json", list[dict[str, Any]])
+    assert saved == [asdict(gain) for gain in gains(cosines, pairs)]
+    command = "python -m stages.paper1.paper1_ablation 1 2; teacher "
+    assert command in (paths.PAPER1_RUNS / "ablation.csv").read_text(encoding="utf-8").splitlines()[0]
 
 
 def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
