@@ -249,18 +249,7 @@ def test_no_circle_in_the_engine() -> None:
 
 
 def test_no_circle_between_folders() -> None:
-    below = imports_of_folders()
-
-    def reached(start: str) -> set[str]:
-        found: set[str] = set()
-        left = [start]
-        while left:
-            new = below.get(left.pop(), set()) - found
-            found |= new
-            left += new
-        return found
-
-    assert not [name for name in below if name in reached(name)]
+    graphlib.TopologicalSorter(imports_of_folders()).prepare()
 
 
 def test_the_encoder_needs_the_core_alone() -> None:

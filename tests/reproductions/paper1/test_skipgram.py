@@ -82,15 +82,6 @@ def test_no_word_is_frequent_enough(workspace: Path) -> None:
 
 
 @pytest.mark.fault(15)
-def test_damaged_part(workspace: Path) -> None:
-    """A truncated part of the corpus is a clean error that names it."""
-    part = SENTENCES / "part-00001.parquet"
-    part.write_bytes(part.read_bytes()[:-100])
-    with pytest.raises(SystemExit, match=r"part-00001\.parquet cannot be read"):
-        skipgram_stage.main()
-
-
-@pytest.mark.fault(15)
 def test_part_damaged_while_training(workspace: Path) -> None:
     """An error in gensim's reading thread ends the training instead of leaving it waiting."""
     params = load_params().skipgram
