@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from measurements import mutation
-from measurements.mutation import Verdict, behaviour, chosen_tests, drawn, faults, mutated
+from measurements.mutation import Verdict, behaviour, chosen_tests, drawn, faults
 
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
 CODE = '''
@@ -113,14 +113,3 @@ def test_tests_that_never_end(repository: Path) -> None:
     (repository / "tests/stages/room/test_module.py").write_text("while True:\n    pass\n", encoding="utf-8")
     subprocess.run([*GIT, "commit", "-qam", "b"], cwd=repository, check=True)
     assert [row.verdict for row in planted(["--number", "1", "--seconds", "2"])] == ["timeout"]
-
-
-def test_equivalent_faults_exist() -> None:
-    """What is listed as equivalent is a change that the operators make."""
-    for path, change in mutation.equivalent(mutation.EQUIVALENT):
-        code = Path(path).read_text(encoding="utf-8")
-        changes = {
-            mutation.changed(code, mutated(code, fault.operator, fault.occurrence) or "", fault.line)
-            for fault in faults(Path(), path)
-        }
-        assert change in changes, f"{path}: {change}"
