@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import sentence_distillery
-from measurements.release.multilingual import write_figures
+from measurements.release.multilingual.__main__ import write_figures
+from measurements.release.multilingual.build import Plan, build_from
+from measurements.release.multilingual.corpus import Corpus, Sizes, bare_text, pair_table
+from measurements.release.multilingual.evaluation import barred_texts, half, measure
+from measurements.release.multilingual.labels import label
+from measurements.release.multilingual.parallel import Pair
+from measurements.release.multilingual.training import Options
 from sentence_distillery.encoder import reading
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.multilingual.build import Plan, build_from
-from sentence_distillery.multilingual.corpus import Corpus, Sizes, bare_text, pair_table
-from sentence_distillery.multilingual.evaluation import barred_texts, half, measure
-from sentence_distillery.multilingual.labels import label
-from sentence_distillery.multilingual.parallel import Pair
-from sentence_distillery.multilingual.training import Options
 from sentence_distillery.teachers.use import embed
 
 WORDS = {

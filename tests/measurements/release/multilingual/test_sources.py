@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from measurements.release.multilingual import parallel, sources
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.multilingual import parallel, sources
 
 
 def _catalogue(messages: dict[str, str], order: str) -> bytes:

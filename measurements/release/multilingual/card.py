@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from sentence_distillery.multilingual.languages import ENGLISH, LANGUAGES
+from measurements.release.multilingual.languages import ENGLISH, LANGUAGES
 
 _HEAD: Final = """---
 library_name: sentence-transformers

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from measurements.release.multilingual import parallel
+from measurements.release.multilingual.languages import BY_LOCALE, LANGUAGES
+from measurements.release.multilingual.parallel import Pair
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.multilingual import parallel
-from sentence_distillery.multilingual.languages import BY_LOCALE, LANGUAGES
-from sentence_distillery.multilingual.parallel import Pair
 
 log = logging.getLogger(__name__)
 

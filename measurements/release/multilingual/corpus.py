@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from measurements.release.multilingual.labels import Embed, label
+from measurements.release.multilingual.languages import LANGUAGES, Language
+from measurements.release.multilingual.parallel import FEWEST_BLANKS, Pair
+from measurements.release.multilingual.training import joined
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.multilingual.labels import Embed, label
-from sentence_distillery.multilingual.languages import LANGUAGES, Language
-from sentence_distillery.multilingual.parallel import FEWEST_BLANKS, Pair
-from sentence_distillery.multilingual.training import joined
 
 WITHOUT_BLANKS: Final = ("ja", "th", "zh")
 FEWEST_CHARACTERS: Final = 10  # of a sentence in these

@@ -22,20 +22,20 @@ import pyarrow.parquet as pq
 from tokenizers import Tokenizer
 
 import sentence_distillery
+from measurements.release.multilingual import sources, training, vocabulary
+from measurements.release.multilingual.card import card
+from measurements.release.multilingual.corpus import Sizes, Targets, assemble, bare_text, of_language, pair_table
+from measurements.release.multilingual.evaluation import barred_texts
+from measurements.release.multilingual.labels import Embed, label
+from measurements.release.multilingual.languages import LANGUAGES
+from measurements.release.multilingual.parallel import english_examples
+from measurements.release.multilingual.training import Options
 from sentence_distillery.encoder.compression import compress
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN, static_tokenizer
 from sentence_distillery.encoder.writing import save_model
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.multilingual import sources, training, vocabulary
-from sentence_distillery.multilingual.card import card
-from sentence_distillery.multilingual.corpus import Sizes, Targets, assemble, bare_text, of_language, pair_table
-from sentence_distillery.multilingual.evaluation import barred_texts
-from sentence_distillery.multilingual.labels import Embed, label
-from sentence_distillery.multilingual.languages import LANGUAGES
-from sentence_distillery.multilingual.parallel import english_examples
-from sentence_distillery.multilingual.training import Options
 from sentence_distillery.teachers.use import embed
 
 log = logging.getLogger(__name__)
