@@ -5,7 +5,10 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +24,7 @@ from reproductions.encoders.trainable import PairEncoder, Pooling, Tokens
 from reproductions.grid.cell import SOUP, read_cell
 from reproductions.paper3.component_focus import training as component_focus
 from reproductions.paper3.component_focus.cells import (
+    LEARNT,
     SPLITS,
     Inputs,
     benchmarks_of,
@@ -28,6 +32,7 @@ from reproductions.paper3.component_focus.cells import (
     entailment,
     task_pairs,
 )
+from reproductions.paper3.component_focus.frozen_weights import embed_with, learn_all
 from reproductions.paper3.component_focus.options import ComponentTraining
 from reproductions.paper3.component_focus.training import (
     NONE,
@@ -42,7 +47,7 @@ from reproductions.paper3.component_focus.weights import RATE, Weight, Weights, 
 from reproductions.paper3.syntax.trees import Tree, to_table
 from sentence_distillery.evaluation.sets.data import PAIRS as BENCHMARK_SCHEMA
 from sentence_distillery.evaluation.sets.data import PROVENANCE, BenchmarkData, PairSet
-from sentence_distillery.io.artifacts import InputError, read_table, write_json, write_table
+from sentence_distillery.io.artifacts import InputError, read_json, read_table, write_json, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.options import Teacher
@@ -50,7 +55,9 @@ from sentence_distillery.teachers.transformer import load_encoder
 from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
 from stages.paper3 import component_focus as component_focus_stage
+from stages.paper3 import component_weights
 from stages.params import PARAMS as PARAMS_FILE
+from stages.params import load_params
 from tests.halting import halted, halting_before_file
 from tests.sentence_distillery.distillation.conftest import files
 from tests.workspace import ROOT, write_params
@@ -418,6 +425,25 @@ def test_a_cell_that_learns_its_weight(workspace: Path, monkeypatch: pytest.Monk
     (run,) = read_cell(cell).there
     assert run.seed == 1  # before training it is the encoder alone
     assert run.notes[0].keys() == {"loss", "dev", "component"}
+
+
+@pytest.mark.parametrize("name", ["tiny", "away"])
+def test_weights_for_a_frozen_encoder(workspace: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The stage writes what the library learns for each task, or why there is nothing to learn from."""
+    monkeypatch.setattr("sys.argv", ["component_weights", name])
+    component_weights.main()
+    written = read_json(paths.COMPONENT_FOCUS / f"{name}-learnt" / LEARNT, dict[str, Any])
+    counted = read_json(paths.COUNTERS / f"component_weights@{name}.json", dict[str, Any])
+    if name == "away":
+        assert (written["learnt"], counted["kept"]) == ({}, 0) and "weights not available here" in str(written)
+        return
+    teacher = Teacher(
+        reference=str(load_params().encoders[name].reference), revision=None, sha256=None, maximum_length=32
+    )
+    encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
+    expected = learn_all("samples", partial(embed_with, encoder), {TEXT: DOG}, INPUTS, Counters("weights"))
+    assert written["learnt"] == {"samples": [asdict(each) for each in expected]}
+    assert counted["kept"] == len(expected) == 4
 
 
 def test_labels_that_are_not_there(data: TokenizedTask, encoder: PairEncoder) -> None:
