@@ -1,16 +1,14 @@
 """Our encoders compared with others on public sets."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from docsite.saved import ROOT, FigureTable, published, run, size
 from docsite.tables.sizes import TEST_PAIRS, correlations, ends_of, megabytes, rate, sized
 from measurements import entailment
 from measurements.peers import PEERS
-from reproductions.docs.tables.cells import NONE, grid, one, shown, two
-from reproductions.docs.tables.rows import results, single, source
-from sentence_distillery.evaluation.results import Result
+from reproductions.docs.tables.cells import NONE, grid, one, two
 from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.reporting.tables import label
 
@@ -150,26 +148,6 @@ def suite() -> list[str]:
     return [*grid(head, rows), "", "; ".join(found.about.split("; ")[:4]) + "."]
 
 
-def near_copies() -> list[str]:
-    """Our encoder and a peer on the test pairs without and with a near copy of a training sentence."""
-    found = results("suite/near-copies")
-    parts = [(name, part) for name in dict.fromkeys(row.dataset for row in found) for part in _parts(found)]
-    head = ["encoder", *(f"{label(name)}, {part}" for name, part in parts)]
-    rows = []
-    for system in dict.fromkeys(row.system for row in found):
-        chosen = (single("near-copies", _of(found, system, *part), part) for part in parts)
-        rows.append([system, *(f"{shown(row)}, n = {row.n:,}" for row in chosen)])
-    return [*grid(head, rows), "", source("suite/near-copies")]
-
-
-def _parts(found: Sequence[Result]) -> list[str]:
-    return list(dict.fromkeys(row.protocol for row in found))
-
-
-def _of(found: Sequence[Result], system: str, dataset: str, protocol: str) -> list[Result]:
-    return [row for row in found if (row.system, row.dataset, row.protocol) == (system, dataset, protocol)]
-
-
 def versions() -> str:
     """The versions of the encoders that packages carry, by the lock files."""
     locks = "".join(
@@ -213,5 +191,4 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "comparison of all": all_compared,
     "suite": suite,
     "differences": differences,
-    "near copies": near_copies,
 }
