@@ -41,7 +41,7 @@ def test_the_peers_are_pinned_apart() -> None:
     pinned = pins("requirements-peers.lock")
     asked = {canonicalize_name(each.name): each for each in map(Requirement, groups["peers"])}
     assert pinned.keys() == asked.keys() and not pinned.keys() & pins("requirements.lock").keys()
-    assert all(asked[name].specifier.contains(version) for name, version in pinned.items())
+    assert all(requirement.specifier.contains(pinned[name]) for name, requirement in asked.items())
     named = {canonicalize_name(package) for peer in PEERS.values() for package in peer.packages}
     assert named <= pinned.keys() | pins("requirements.lock").keys()
 
