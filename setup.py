@@ -34,7 +34,7 @@ setup(
     ext_modules=[
         Extension(
             "sentence_distillery.encoder.native._core",
-            [f"{SOURCES}/{name}.c" for name in ("module", "text", "vocabulary", "words", "vectors", "kernels")],
+            [f"{SOURCES}/{name}.c" for name in ("module", "text", "vocabulary", "words", "vectors", "layers", "kernels")],
             depends=[f"{SOURCES}/{name}.h" for name in ("core", "kernels", "unicode_tables")],
             extra_compile_args=FLAGS,
             libraries=[] if sys.platform == "win32" else ["m"],
