@@ -154,7 +154,7 @@ def read_alone(encoder: StaticEncoder, batch: list[str]) -> None:
 
 def differing(encoder: StaticEncoder, batch: list[str], with_vectors: bool = True) -> str | None:
     """Return what differs in a batch, if anything does."""
-    found, expected = encoder.known(encoder.token_ids(batch)), encoder._known_ids(batch)
+    found, expected = encoder.known(encoder.token_ids(batch)), encoder.model.tokens.counting_ids(batch)
     if not np.array_equal(found.ids, expected.ids) or not np.array_equal(found.offsets, expected.offsets):
         for row in range(len(batch)):
             ours, theirs = (tokens.span(row, row + 1).ids.tolist() for tokens in (found, expected))
@@ -215,7 +215,7 @@ def main() -> None:
     rng, lines = random.Random(options.seed), lines_of(options.files)
     others = {path.name: foreign(path, number) for number, path in enumerate(options.vocabularies)}
     for name, encoder in {**models(), **others}.items():
-        assert encoder._vocabulary is not None, name
+        assert encoder.model.tokens.native is not None, name
         words = named(encoder, range(1, len(encoder.stored)))
         stream = islice(texts(rng, words, lines), options.texts)
         tried = 0

@@ -14,10 +14,10 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.encoder.characters import is_emoji, is_punctuation
 from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import Vocabulary
-from sentence_distillery.encoder.tokenizer import is_emoji, is_punctuation
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 CHUNK: Final = 1_024  # texts of the simple way whose sums are computed at a time
