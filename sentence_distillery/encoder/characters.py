@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from sentence_distillery.encoder.native import loading
 
@@ -90,10 +90,17 @@ def is_term(token: str) -> bool:
 
 def _normalized(text: str) -> str:
     """Normalise a text as this library's tokenizers do."""
-    compiled = loading.core()
-    if compiled is not None:
-        normalized: str = compiled.Vocabulary([UNKNOWN], [], LONGEST, FULL).normalized(text)
+    core = _smallest()
+    if core is not None:
+        normalized: str = core.normalized(text)
         return normalized
     from sentence_distillery.encoder.tokenizer import NORMALIZER  # which imports `tokenizers`
 
     return NORMALIZER.normalize_str(text)
+
+
+@cache
+def _smallest() -> Any:
+    """Return a vocabulary in the native core; None without one."""
+    compiled = loading.core()
+    return None if compiled is None else compiled.Vocabulary([UNKNOWN], [], LONGEST, FULL)

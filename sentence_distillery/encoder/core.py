@@ -14,10 +14,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.characters import is_emoji, is_punctuation
 from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.native.vocabulary import Vocabulary
+from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, terms_are_apart
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 CHUNK: Final = 1_024  # texts of the simple way whose sums are computed at a time
@@ -185,29 +184,19 @@ class Native:
         return int(found.min(initial=1))
 
 
-def native_vocabulary(vocabulary: Vocabulary | None) -> Any:
+def native_vocabulary(vocabulary: Vocabulary | Loaded | None) -> Any:
     """Load a vocabulary into the native core; None if there is no core, or it does not know such a vocabulary."""
+    if isinstance(vocabulary, Loaded):
+        return vocabulary.compiled
     if vocabulary is None or vocabulary.normalizer is None:
         return None
     compiled, words = loading.core(), vocabulary.words
-    if compiled is None or not _terms_are_apart([words[number] for number in vocabulary.terms]):
+    if compiled is None or not terms_are_apart([words[number] for number in vocabulary.terms]):
         return None
     try:
         return compiled.Vocabulary(words, vocabulary.terms, vocabulary.longest_word, vocabulary.normalizer)
     except ValueError:  # a token that it cannot look up, such as one of more than 512 bytes
         return None
-
-
-def _terms_are_apart(terms: list[str]) -> bool:
-    """Tell whether each term is an emoji, or has signs of ASCII and no other punctuation and none of the emoji.
-
-    The native core finds only these: it searches around signs, and emoji by themselves.
-    """
-    emoji = {term for term in terms if is_emoji(term)}
-    others = {character for term in terms if term not in emoji for character in term}
-    return emoji.isdisjoint(others) and not any(
-        is_punctuation(character) for character in others if not character.isascii()
-    )
 
 
 def native_token_ids(vocabulary: Any, texts: list[str], simple: Callable[[list[str]], TokenIds]) -> TokenIds:

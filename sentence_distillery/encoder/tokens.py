@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from sentence_distillery.encoder.characters import UNKNOWN_ID
 from sentence_distillery.encoder.core import native_token_ids, native_vocabulary
 from sentence_distillery.encoder.exchange.text_rules import TextRules, median_length
-from sentence_distillery.encoder.native.vocabulary import Vocabulary, parsed
+from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, parsed
 from sentence_distillery.io.ragged import TokenIds
 from sentence_distillery.io.unicode import whole_surrogates
 
@@ -78,7 +78,7 @@ class Tokens:
 
     source: Source
     rules: TextRules | None = None
-    known: Vocabulary | None = None
+    known: Vocabulary | Loaded | None = None
     of_means: bool = False
 
     @cached_property

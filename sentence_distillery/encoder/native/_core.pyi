@@ -6,8 +6,21 @@ from numpy.typing import NDArray
 
 unicode_tables: str
 
+def scan_vocabulary(content: bytes, start: int, /) -> tuple[int, tuple[int, int, int], dict[str, int]] | None: ...
+
 class Vocabulary:
     def __new__(cls, words: list[str], terms: list[int], longest_word: int, normalizer: int, /) -> Vocabulary: ...
+    @classmethod
+    def of_json(
+        cls,
+        content: bytes,
+        start: int,
+        sizes: tuple[int, int, int],
+        terms: dict[str, int],
+        longest_word: int,
+        normalizer: int,
+        /,
+    ) -> Vocabulary: ...
     def token_ids(self, texts: list[str], /) -> tuple[bytes, bytes]: ...
     def normalized(self, text: str, /) -> str: ...
 

@@ -1,6 +1,7 @@
 """The vocabulary of a WordPiece tokenizer as this library makes it, which the native core looks up."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,7 @@ from sentence_distillery.encoder.characters import (
     is_term,
 )
 from sentence_distillery.encoder.characters import FULL as FULL
+from sentence_distillery.encoder.native import loading
 
 
 def _replace(pattern: Mapping[str, str], content: str) -> dict[str, object]:
@@ -40,6 +42,12 @@ _PARTS: Final[dict[str, dict[str, object]]] = {
 }
 
 
+_PLACE: Final = re.compile(rb'"vocab"\s*:\s*(?={)')
+_MARK: Final = b'{"":-1}'  # in place of the tokens, so that the rest can be parsed
+
+Sizes = tuple[int, int, int]  # tokens, continuations among them, and bytes of all
+
+
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
     """What decides how a text is cut.
@@ -55,6 +63,69 @@ class Vocabulary:
     terms: list[int]
     longest_word: int
     normalizer: int | None
+
+    @property
+    def size(self) -> int:
+        """The number of tokens."""
+        return len(self.words)
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A vocabulary that the native core has read by itself.
+
+    Attributes:
+        compiled: The vocabulary in the core.
+        size: The number of tokens.
+    """
+
+    compiled: Any
+    size: int
+
+
+def loaded(content: bytes) -> Loaded | None:
+    """Have the native core read the vocabulary in a tokenizer.json, some twenty times as fast as `vocabulary_of`.
+
+    Args:
+        content: The content of the file.
+
+    Returns:
+        The vocabulary; None if there is no core, or if the file is anything but what `tokenizers` writes for a student:
+        then `vocabulary_of` says what it is.
+    """
+    core, place = loading.core(), _PLACE.search(content)
+    if core is None or place is None:
+        return None
+    try:
+        found = core.scan_vocabulary(content, place.end())
+        return None if found is None else _checked(core, content, place.end(), *found)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _checked(core: Any, content: bytes, start: int, end: int, sizes: Sizes, odd: dict[str, int]) -> Loaded | None:
+    """Load a vocabulary that was scanned, if the rest of the file is a student's."""
+    rest = json.loads(content[:start] + _MARK + content[end:])
+    longest, normalizer = settings_of(rest)
+    if rest["model"]["vocab"] != json.loads(_MARK) or normalizer is None:  # another one was scanned
+        return None
+    terms = {term: odd[term] for term in terms_of(rest)}
+    term_ids(rest, next(iter(odd), None), odd)
+    if not terms_are_apart(list(terms)):
+        return None
+    return Loaded(core.Vocabulary.of_json(content, start, sizes, terms, longest, normalizer), sizes[0])
+
+
+def terms_are_apart(terms: list[str]) -> bool:
+    """Tell whether each term is an emoji, or has signs of ASCII and no other punctuation and none of the emoji.
+
+    The native core finds only these: it searches around signs, and emoji by themselves.
+    """
+    emoji = {term for term in terms if is_emoji(term)}
+    others = {character for term in terms if term not in emoji for character in term}
+    return emoji.isdisjoint(others) and not any(
+        is_punctuation(character) for character in others if not character.isascii()
+    )
 
 
 def parsed(content: bytes) -> Vocabulary | None:

@@ -92,7 +92,7 @@ class TextSource:
     def _looked_up(self) -> Texts:
         file = TokenizerFile(self._path)
         vocabulary = file.checked_vocabulary()
-        return Texts(Tokens(file, known=vocabulary), len(vocabulary.words))
+        return Texts(Tokens(file, known=vocabulary), vocabulary.size)
 
     def _of_paper(self) -> Texts:
         tokenizer = TokenizerFile(self._path).tokenizer()
