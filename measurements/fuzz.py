@@ -197,7 +197,7 @@ def read_alone(encoder: StaticEncoder, batch: list[str]) -> None:
 
 def differing(encoder: StaticEncoder, batch: list[str], with_vectors: bool = True) -> str | None:
     """Return what differs in a batch, if anything does."""
-    found, expected = encoder.known(encoder.token_ids(batch)), encoder._known_ids(batch)
+    found, expected = encoder.known(encoder.token_ids(batch)), encoder.model.tokens.counting_ids(batch)
     if not np.array_equal(found.ids, expected.ids) or not np.array_equal(found.offsets, expected.offsets):
         for row in range(len(batch)):
             ours, theirs = (tokens.span(row, row + 1).ids.tolist() for tokens in (found, expected))
@@ -210,7 +210,8 @@ def differing_vectors(encoder: StaticEncoder, batch: list[str], tokens: TokenIds
     """Return what differs in the vectors of a batch, if anything does."""
     for form in (Form.UNIT, Form.MEAN):
         ours = encoder.encode(batch, normalize_embeddings=form is Form.UNIT)
-        theirs = encoder.embed(tokens, normalize=form is Form.UNIT)
+        theirs = np.empty_like(ours)
+        encoder._simple.embed(tokens, theirs, form)
         apart = np.abs(ours - theirs).max(axis=1)
         scale = 1 if form is Form.UNIT else max(1.0, float(np.abs(theirs).max()))
         if not (apart <= TOLERANCE * scale).all():
@@ -294,7 +295,7 @@ def main() -> None:
         sys.exit(f"fuzz: no model {', '.join(sorted(unknown))}; there are {', '.join(own)}.")
     others = {path.name: foreign(path, number) for number, path in enumerate(options.vocabularies)}
     for name, encoder in {**{name: own[name] for name in options.models or own}, **others}.items():
-        assert encoder._vocabulary is not None, name
+        assert encoder.model.tokens.native is not None, name
         words = named(encoder, range(1, len(encoder.stored)))
         sources = {f"seed {seed}": drawn(seed, words, lines, options.texts) for seed in range(*options.seeds)}
         if lines:

@@ -60,7 +60,7 @@ def distill(options: argparse.Namespace) -> None:
     """Distil a static encoder from your own text and a teacher."""
     from sentence_distillery.distillation.distill import distill
     from sentence_distillery.distillation.export import save_with_card
-    from sentence_distillery.encoder.writing import refuse_other_content
+    from sentence_distillery.encoder.persistence.writing import refuse_other_content
 
     if options.list_texts is not None:
         _list_texts(options)

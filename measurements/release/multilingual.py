@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from sentence_distillery.encoder.reading import MULTILINGUAL_DIRECTORY
+from sentence_distillery.encoder.persistence.finding import MULTILINGUAL_DIRECTORY
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.multilingual.build import Plan, build
 from sentence_distillery.multilingual.evaluation import Part, Scores, measure

@@ -31,12 +31,11 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from sentence_distillery.encoder.exchange.prompts import Prompts
-from sentence_distillery.encoder.files import LEVELS
 from sentence_distillery.encoder.lexical import LexicalChannel
+from sentence_distillery.encoder.model import LEVELS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
-from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.errors import setting
+from sentence_distillery.io.errors import InputError, setting
 from sentence_distillery.io.ragged import Floats
 
 _NOTE = "> Made smaller by sentence-distillery:"

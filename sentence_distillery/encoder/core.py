@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.native.vocabulary import Vocabulary
-from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, is_emoji, is_punctuation
+from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, terms_are_apart
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 CHUNK: Final = 1_024  # texts of the simple way whose sums are computed at a time
@@ -93,7 +92,7 @@ class Simple:
     """The simple way.
 
     Args:
-        token_ids: Turns texts into the tokens that count; all tokens if a layer needs their mean.
+        token_ids: Turns texts into the tokens that count.
         table: (tokens, dimension), int8 levels or float16 or float32.
         unit: The step between levels, by which means are multiplied.
         channel: The lexical channel, or None; it excludes layers.
@@ -123,15 +122,7 @@ class Simple:
         """Write the vectors of texts, as `Core` says."""
         tokens = self.token_ids(texts)
         self.embed(tokens, out, form, width)
-        return self.counted(tokens, counts)
-
-    def counted(self, tokens: TokenIds, counts: Counts | None) -> int:
-        """Count the known tokens of each text, and return the least number."""
-        of_means = any(layer.of_means for layer in self._layers)
-        lengths = tokens.without(UNKNOWN_ID).lengths if of_means else tokens.lengths
-        if counts is not None:
-            counts[:] = lengths
-        return int(lengths.min(initial=1))
+        return _counted(tokens, counts)
 
     def embed(self, tokens: TokenIds, out: Vectors, form: Form, width: int | None = None) -> None:
         """Write the vectors of texts whose tokens are known, as `Core` says, a chunk of them at a time."""
@@ -197,7 +188,7 @@ class Native:
         unit: As for `Simple`.
         channel: As for `Simple`.
         weight: As for `Simple`.
-        layer: What follows the sums, or None.
+        layers: What follows the sums, one layer at most.
     """
 
     def __init__(
@@ -208,10 +199,11 @@ class Native:
         unit: float,
         channel: LexicalChannel | None,
         weight: float,
-        layer: Layer | None = None,
+        layers: Sequence[Layer] = (),
     ) -> None:
         compiled = loading.core()
         assert compiled is not None
+        (layer,) = layers or (None,)
         known = table.dtype in (np.int8, np.float16, np.float32)
         held = np.require(table if known else table.astype(np.float32), requirements=["C", "A"])
         arrays = None if channel is None else channel.arrays(weight)
@@ -227,7 +219,7 @@ class Native:
         if not self._cuts:
             tokens = self._simple.token_ids(texts)
             self.embed(tokens, out, form, wanted)
-            return self._simple.counted(tokens, counts)
+            return _counted(tokens, counts)
         least: int = self._core.encode(texts, out, form, counts, wanted)
         return least if least >= 0 else self._mended(texts, out, form, counts, wanted)
 
@@ -247,6 +239,13 @@ class Native:
         return int(found.min(initial=1))
 
 
+def _counted(tokens: TokenIds, counts: Counts | None) -> int:
+    """Count the tokens of each text, and return the least number."""
+    if counts is not None:
+        counts[:] = tokens.lengths
+    return int(tokens.lengths.min(initial=1))
+
+
 def _as_taken(layer: Layer) -> tuple[Floats, Floats, bool]:
     """Return the arrays of a layer as the native core takes them: matrices that are multiplied from the right."""
     first, second = layer.arrays
@@ -255,29 +254,19 @@ def _as_taken(layer: Layer) -> tuple[Floats, Floats, bool]:
     return np.require(first, np.float32, "C"), np.require(second, np.float32, "C"), not layer.of_means
 
 
-def native_vocabulary(vocabulary: Vocabulary | None) -> Any:
+def native_vocabulary(vocabulary: Vocabulary | Loaded | None) -> Any:
     """Load a vocabulary into the native core; None if there is no core, or it does not know such a vocabulary."""
+    if isinstance(vocabulary, Loaded):
+        return vocabulary.compiled
     if vocabulary is None or vocabulary.normalizer is None:
         return None
     compiled, words = loading.core(), vocabulary.words
-    if compiled is None or not _terms_are_apart([words[number] for number in vocabulary.terms]):
+    if compiled is None or not terms_are_apart([words[number] for number in vocabulary.terms]):
         return None
     try:
         return compiled.Vocabulary(words, vocabulary.terms, vocabulary.longest_word, vocabulary.normalizer)
     except ValueError:  # a token that it cannot look up, such as one of more than 512 bytes
         return None
-
-
-def _terms_are_apart(terms: list[str]) -> bool:
-    """Tell whether each term is an emoji, or has signs of ASCII and no other punctuation and none of the emoji.
-
-    The native core finds only these: it searches around signs, and emoji by themselves.
-    """
-    emoji = {term for term in terms if is_emoji(term)}
-    others = {character for term in terms if term not in emoji for character in term}
-    return emoji.isdisjoint(others) and not any(
-        is_punctuation(character) for character in others if not character.isascii()
-    )
 
 
 def native_token_ids(vocabulary: Any, texts: list[str], simple: Callable[[list[str]], TokenIds]) -> TokenIds:

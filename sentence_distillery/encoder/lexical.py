@@ -13,7 +13,6 @@ that is repeated counts by its logarithm, and the channel of each text has the s
 
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -202,6 +201,8 @@ def stem_hash(stem: str) -> int:
         >>> stem_hash("storm")
         1230442650
     """
+    from hashlib import sha256  # only a model that is made needs it
+
     return int.from_bytes(sha256(stem.encode()).digest()[:4], "little", signed=True)
 
 

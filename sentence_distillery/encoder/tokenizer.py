@@ -20,7 +20,6 @@ between characters that are not letters or digits; an emoji may stand anywhere.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Final
 
 from tokenizers import AddedToken, Regex, Tokenizer, trainers
@@ -30,14 +29,16 @@ from tokenizers.normalizers import Sequence as Normalizers
 from tokenizers.pre_tokenizers import BertPreTokenizer, Split
 from tokenizers.pre_tokenizers import Sequence as PreTokenizers
 
+from sentence_distillery.encoder.characters import CONTINUATION as CONTINUATION
+from sentence_distillery.encoder.characters import LONGEST, LONGEST_RUN, TERM
+from sentence_distillery.encoder.characters import UNKNOWN as UNKNOWN
+from sentence_distillery.encoder.characters import UNKNOWN_ID as UNKNOWN_ID
+from sentence_distillery.encoder.characters import is_emoji as is_emoji
+from sentence_distillery.encoder.characters import is_punctuation as is_punctuation
+from sentence_distillery.encoder.characters import is_term as is_term
 from sentence_distillery.io.unicode import whole_surrogates
 
-UNKNOWN = "[UNK]"
-UNKNOWN_ID = 0
-CONTINUATION = "##"
 LEARNT_PIECES = 10_000
-LONGEST = 100  # characters; WordPiece treats a longer word as unknown, even if it is in the vocabulary
-LONGEST_RUN = 400  # the same without blanks; WordPiece's time grows with the square
 # Letters of languages that are written without blanks: Thai, Lao, Burmese, Khmer, kana. BERT cuts Chinese characters.
 UNSPACED: Final = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff]")
 _RUN: Final = re.compile(f"{UNSPACED.pattern}+")
@@ -58,14 +59,6 @@ NORMALIZER = Normalizers(
 )
 SPLITTER = BertPreTokenizer()
 
-_EMOJI: Final = "[\u231a-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"  # single ones, and pictographs
-_PART: Final = r"[^\W_]+"
-_JOINED: Final = rf"{_PART}(?:[-./&+@:_]{_PART}|(?<=\d),(?=\d){_PART})*"  # covid-19, 3.14, 1,000
-_TERM: Final = re.compile(
-    rf"(?<!\w)(?<![-./&+@:_#]){_JOINED}(?:\+{{1,2}}|\#)?(?!\w)"  # also c++, c#
-    rf"|(?<![^\s(\[\"'])[.#@]{_PART}(?:[._]{_PART})*(?!\w)"  # .net, #metoo
-    rf"|{_EMOJI}"
-)
 _JOINED_WORDS: Final = re.compile(r"[^\W\d_]{3,}(?:[-/][^\W\d_]{3,})+")  # long-term: its words say enough
 _NUMBERS: Final = 5  # times as frequent as another term a number must be: there are so many
 _RATE: Final = 0.1  # a term is kept if at least so many of its rarest part's occurrences are in the term
@@ -110,27 +103,6 @@ def is_word(text: str) -> bool:
     return words(text) == [text]
 
 
-@cache
-def _stands_apart(character: str) -> bool:
-    return len(SPLITTER.pre_tokenize_str(f"a{character}a")) == 3
-
-
-def is_punctuation(mark: str) -> bool:
-    """Tell whether BERT's splitter sets a character apart.
-
-    Args:
-        mark: Any text.
-
-    Returns:
-        True for one sign of ASCII, or of the categories P of a Unicode older than Python's.
-
-    Example:
-        >>> is_punctuation("!"), is_punctuation("a"), is_punctuation("!!")
-        (True, False, False)
-    """
-    return len(mark) == 1 and _stands_apart(mark)
-
-
 def count_words(texts: Iterable[str]) -> Counter[str]:
     """Count the words of all texts.
 
@@ -165,7 +137,7 @@ def count_terms(texts: Iterable[str]) -> Counter[str]:
     """
     counts: Counter[str] = Counter()
     for text in texts:
-        found = _TERM.findall(NORMALIZER.normalize_str(text))
+        found = TERM.findall(NORMALIZER.normalize_str(text))
         counts.update(term for term in found if not term.isalnum())
     return counts
 
@@ -229,40 +201,6 @@ def with_terms(counts: Mapping[str, int], terms: Mapping[str, int]) -> dict[str,
             if part in left:
                 left[part] = max(left[part] - count, 0)
     return left | dict(terms)
-
-
-def is_emoji(token: str) -> bool:
-    """Tell whether a token is a single emoji.
-
-    Args:
-        token: A token.
-
-    Returns:
-        True for one character of the emoji and dingbats.
-
-    Example:
-        >>> is_emoji("😀"), is_emoji("c#")
-        (True, False)
-    """
-    return re.fullmatch(_EMOJI, token) is not None
-
-
-def is_term(token: str) -> bool:
-    """Tell whether a token of a vocabulary is a term: written with signs, or an emoji.
-
-    Args:
-        token: A token.
-
-    Returns:
-        True if the splitter would cut it and it is written as terms are.
-
-    Example:
-        >>> is_term("c#"), is_term("😀"), is_term("storm"), is_term("##s"), is_term("C#")
-        (True, True, False, False, False)
-    """
-    if token.isalnum() or token.startswith(CONTINUATION) or not _TERM.fullmatch(token):
-        return False
-    return NORMALIZER.normalize_str(token) == token
 
 
 def own_tokens(given: Iterable[str]) -> list[str]:

@@ -23,9 +23,9 @@ from tokenizers import Tokenizer
 
 import sentence_distillery
 from sentence_distillery.encoder.compression import compress
+from sentence_distillery.encoder.persistence.writing import save_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN, static_tokenizer
-from sentence_distillery.encoder.writing import save_model
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.multilingual import sources, training, vocabulary

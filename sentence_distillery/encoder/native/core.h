@@ -2,6 +2,7 @@
 
    text.c        UTF-8 -> normalised text, a kind for each byte
    vocabulary.c  words, pieces and terms in hash tables
+   tokenizer_json.c  the vocabulary in a tokenizer.json
    words.c       normalised text -> words and terms -> token ids
    vectors.c     token ids -> sums -> a vector
    layers.c      sums -> a linear or a hidden layer
@@ -146,6 +147,19 @@ int is_piece(const uint8_t *token, size_t length);
 int vocabulary_add(Vocabulary *vocabulary, const uint8_t *token, size_t length, int32_t id);
 int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t length, int32_t id);
 void vocabulary_free(Vocabulary *vocabulary);
+
+/* ---- tokenizer_json.c */
+
+typedef struct {
+    const uint8_t *at, *end;
+    int32_t count; /* tokens that were read; -1 before the object begins */
+    size_t length;
+    uint8_t token[512 + 8]; /* the last one, UTF-8 */
+} TokenReader;
+
+int next_token(TokenReader *reader);
+
+/* ---- vocabulary.c */
 
 /* Find a word of at most RECENT_BYTES as a whole; -1 if it is absent. */
 int32_t find_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length);

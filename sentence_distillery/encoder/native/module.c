@@ -1,5 +1,8 @@
 /* What Python sees of the core, by its stable interface: one build serves every version from 3.11 on.
 
+   scan_vocabulary(content, start)                 the end of a vocabulary in a tokenizer.json, its sizes, and
+                                                   the ids of tokens that are not letters and digits of ASCII alone
+   Vocabulary.of_json(content, start, sizes, terms, longest_word, normalizer)
    Vocabulary(words, terms, longest_word, normalizer)
        token_ids(texts) -> (bytes, bytes)          int32 ids, 0 for an unknown word, and int32 counts
        normalized(text) -> str
@@ -127,6 +130,23 @@ static int fill_vocabulary(Vocabulary *vocabulary, PyObject *words, PyObject *te
     return 0;
 }
 
+static VocabularyObject *vocabulary_empty(PyTypeObject *type, int longest, int normalizer)
+{
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    VocabularyObject *made = (VocabularyObject *)allocate(type, 0);
+    if (!made)
+        return NULL;
+    made->vocabulary = calloc(1, sizeof *made->vocabulary);
+    if (!made->vocabulary) {
+        Py_DECREF(made);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    made->vocabulary->longest_word = (size_t)longest;
+    made->vocabulary->normalizer.kind = normalizer;
+    return made;
+}
+
 static PyObject *vocabulary_make(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
 {
     PyObject *words, *terms;
@@ -138,21 +158,148 @@ static PyObject *vocabulary_make(PyTypeObject *type, PyObject *arguments, PyObje
         PyErr_SetString(PyExc_ValueError, "The core does not know such a vocabulary.");
         return NULL;
     }
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    VocabularyObject *made = (VocabularyObject *)allocate(type, 0);
+    VocabularyObject *made = vocabulary_empty(type, longest, normalizer);
     if (!made)
         return NULL;
-    made->vocabulary = calloc(1, sizeof *made->vocabulary);
-    if (!made->vocabulary) {
-        Py_DECREF(made);
-        return PyErr_NoMemory();
-    }
-    made->vocabulary->longest_word = (size_t)longest;
-    made->vocabulary->normalizer.kind = normalizer;
     if (fill_vocabulary(made->vocabulary, words, terms) < 0) {
         Py_DECREF(made);
         return NULL;
     }
+    return (PyObject *)made;
+}
+
+/* ---- A vocabulary in a tokenizer.json */
+
+static int is_plain(uint8_t byte)
+{
+    return (byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z');
+}
+
+/* Tell whether a token is letters and digits of ASCII, perhaps a continuation of such. */
+static int is_plain_token(const TokenReader *reader)
+{
+    size_t i = is_piece(reader->token, reader->length) ? 2 : 0;
+    while (i < reader->length && is_plain(reader->token[i]))
+        i++;
+    return i == reader->length;
+}
+
+/* Note the last token and its id in a dictionary. */
+static int note_token(PyObject *found, const TokenReader *reader)
+{
+    PyObject *token = PyUnicode_FromStringAndSize((const char *)reader->token, (Py_ssize_t)reader->length);
+    PyObject *id = token ? PyLong_FromLong(reader->count - 1) : NULL;
+    int set = id ? PyDict_SetItem(found, token, id) : -1;
+    Py_XDECREF(token);
+    Py_XDECREF(id);
+    return set;
+}
+
+/* Start to read at a place of a content, which the caller holds. */
+static int token_reader(TokenReader *reader, Py_buffer *content, Py_ssize_t start)
+{
+    if (start < 0 || start > content->len) {
+        PyErr_SetString(PyExc_ValueError, "The vocabulary is not in the content.");
+        return -1;
+    }
+    reader->at = (const uint8_t *)content->buf + start;
+    reader->end = (const uint8_t *)content->buf + content->len;
+    reader->count = -1;
+    return 0;
+}
+
+/* None for what a parser of JSON has to read, or (end, (tokens, pieces, bytes), odd). */
+static PyObject *scan_vocabulary(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    Py_buffer content;
+    Py_ssize_t start;
+    TokenReader reader;
+    size_t pieces = 0, bytes = 0;
+    int found = -1;
+    if (!PyArg_ParseTuple(arguments, "y*n", &content, &start))
+        return NULL;
+    PyObject *result = NULL, *odd = PyDict_New();
+    if (odd && token_reader(&reader, &content, start) == 0) {
+        while ((found = next_token(&reader)) > 0) {
+            bytes += reader.length;
+            pieces += (size_t)is_piece(reader.token, reader.length);
+            if ((reader.count == 1 || !is_plain_token(&reader)) && note_token(odd, &reader) < 0)
+                break;
+        }
+        if (found == 0)
+            result = Py_BuildValue("n(nnn)O", (Py_ssize_t)(reader.at - (const uint8_t *)content.buf),
+                                   (Py_ssize_t)reader.count, (Py_ssize_t)pieces, (Py_ssize_t)bytes, odd);
+        else if (found < 0)
+            result = Py_NewRef(Py_None);
+    }
+    Py_XDECREF(odd);
+    PyBuffer_Release(&content);
+    return result;
+}
+
+/* Add the tokens of an object, which are all different; returns -1 without an error for anything else. */
+static int add_tokens(Vocabulary *vocabulary, TokenReader *reader)
+{
+    int found;
+    while ((found = next_token(reader)) > 0)
+        if (vocabulary_add(vocabulary, reader->token, reader->length, reader->count - 1) < 0)
+            return -1;
+    return found < 0 || reader->count != vocabulary->size ||
+                   vocabulary->words.count + vocabulary->pieces.count != (size_t)reader->count
+               ? -1
+               : 0;
+}
+
+static int add_terms_of(Vocabulary *vocabulary, PyObject *terms)
+{
+    PyObject *term, *number;
+    Py_ssize_t place = 0, length;
+    while (PyDict_Next(terms, &place, &term, &number)) {
+        const char *bytes = PyUnicode_AsUTF8AndSize(term, &length);
+        long id = bytes ? PyLong_AsLong(number) : -1;
+        if (id < 0 || id >= vocabulary->size ||
+            vocabulary_add_term(vocabulary, (const uint8_t *)bytes, (size_t)length, (int32_t)id) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int fill_from_json(Vocabulary *vocabulary, TokenReader *reader, const Py_ssize_t *sizes, PyObject *terms)
+{
+    size_t tokens = (size_t)sizes[0], pieces = (size_t)sizes[1], bytes = (size_t)sizes[2];
+    vocabulary->size = (int32_t)tokens;
+    return vocabulary_new(vocabulary, tokens - pieces, pieces, (size_t)PyDict_Size(terms), bytes) < 0 ||
+                   add_tokens(vocabulary, reader) < 0 || add_terms_of(vocabulary, terms) < 0 ||
+                   normalizer_finish(&vocabulary->normalizer) < 0
+               ? -1
+               : 0;
+}
+
+static PyObject *vocabulary_of_json(PyObject *type, PyObject *arguments)
+{
+    Py_buffer content;
+    Py_ssize_t start, sizes[3];
+    PyObject *terms;
+    TokenReader reader;
+    int longest, normalizer;
+    if (!PyArg_ParseTuple(arguments, "y*n(nnn)O!ii", &content, &start, &sizes[0], &sizes[1], &sizes[2], &PyDict_Type,
+                          &terms, &longest, &normalizer))
+        return NULL;
+    VocabularyObject *made = NULL;
+    int known = longest >= 1 && longest <= LONGEST_WORD && (normalizer == NORMALIZER_FULL || normalizer == NORMALIZER_BERT),
+        fits = sizes[0] >= 1 && sizes[0] <= content.len && sizes[0] <= INT32_MAX && sizes[1] >= 0 && sizes[1] <= sizes[0] && sizes[2] >= 0 &&
+               sizes[2] <= content.len;
+    if (!known || !fits)
+        PyErr_SetString(PyExc_ValueError, "The core does not know such a vocabulary.");
+    else if (token_reader(&reader, &content, start) == 0)
+        made = vocabulary_empty((PyTypeObject *)type, longest, normalizer);
+    if (made && fill_from_json(made->vocabulary, &reader, sizes, terms) < 0) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "The content holds no vocabulary that the core can look up.");
+        Py_DECREF(made);
+        made = NULL;
+    }
+    PyBuffer_Release(&content);
     return (PyObject *)made;
 }
 
@@ -1001,11 +1148,6 @@ static PyObject *module_write_buckets(PyObject *Py_UNUSED(module), PyObject *con
 
 /* ---- The module */
 
-static PyMethodDef module_methods[] = {
-    {"write_buckets", (PyCFunction)(void (*)(void))module_write_buckets, METH_FASTCALL, NULL},
-    {NULL, NULL, 0, NULL},
-};
-
 static PyMethodDef encoder_methods[] = {
     {"encode", (PyCFunction)(void (*)(void))encoder_encode, METH_FASTCALL, NULL},
     {"embed", (PyCFunction)(void (*)(void))encoder_embed, METH_FASTCALL, NULL},
@@ -1015,6 +1157,13 @@ static PyMethodDef encoder_methods[] = {
 static PyMethodDef vocabulary_methods[] = {
     {"token_ids", vocabulary_token_ids, METH_O, NULL},
     {"normalized", vocabulary_normalized, METH_O, NULL},
+    {"of_json", vocabulary_of_json, METH_VARARGS | METH_CLASS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef module_methods[] = {
+    {"scan_vocabulary", scan_vocabulary, METH_VARARGS, NULL},
+    {"write_buckets", (PyCFunction)(void (*)(void))module_write_buckets, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 

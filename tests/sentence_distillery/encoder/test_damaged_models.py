@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sentence_distillery.encoder.files import CONFIG, DENSE, MODULES, SETTINGS, SHA256, TOKENIZER, WEIGHTS
+from sentence_distillery.encoder.persistence.names import CONFIG, DENSE, MODULES, SETTINGS, SHA256, TOKENIZER, WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
 
@@ -179,7 +179,7 @@ def test_many_loads_share_what_they_read(model: Path) -> None:
     vectors = [encoder.encode(SENTENCE) for encoder in encoders]
     assert all(np.array_equal(vector, vectors[0]) for vector in vectors)
     assert len({id(encoder.stored) for encoder in encoders}) == 1
-    assert len({id(encoder._vocabulary) for encoder in encoders}) == 1
+    assert len({id(encoder.model.tokens.native) for encoder in encoders}) == 1
     assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 

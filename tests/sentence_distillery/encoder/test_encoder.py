@@ -14,9 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 
-from sentence_distillery.encoder import core
-from sentence_distillery.encoder import static_encoder as module
-from sentence_distillery.encoder.files import CONFIG, TABLE, TOKENIZER, WEIGHTS
+from sentence_distillery.encoder import core, threads
+from sentence_distillery.encoder.persistence.names import CONFIG, TABLE, TOKENIZER, WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, content_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_tensors
@@ -86,8 +85,8 @@ def test_text_near_the_vocabulary(student: Path, sentences: list[str]) -> None:
 
 
 def test_more_than_one_batch(student: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH", 3)
-    monkeypatch.setattr(module, "SMALLEST_BATCH", 3)
+    monkeypatch.setattr(threads, "BATCH", 3)
+    monkeypatch.setattr(threads, "SMALLEST_BATCH", 3)
     assert_equal_to_reference(student, ODD[:-1])
 
 
@@ -123,8 +122,8 @@ def test_more_batches_than_threads(static_student: Path, monkeypatch: pytest.Mon
     texts = ODD[:-1] * 20
     expected = StaticEncoder.load(static_student).encode(texts)
     for smallest, chunk in ((7, 3), (100, 1_000)):
-        monkeypatch.setattr(module, "SMALLEST_BATCH", smallest)
-        monkeypatch.setattr(module, "BATCH", smallest)
+        monkeypatch.setattr(threads, "SMALLEST_BATCH", smallest)
+        monkeypatch.setattr(threads, "BATCH", smallest)
         monkeypatch.setattr(core, "CHUNK", chunk)
         np.testing.assert_array_equal(StaticEncoder.load(static_student).encode(texts), expected)
 

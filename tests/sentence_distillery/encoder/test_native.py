@@ -105,7 +105,7 @@ def test_words_that_were_met_keep_their_tokens() -> None:
     encoder, rng = StaticEncoder(static_tokenizer(words), table(len(words), 6)), random.Random(0)
     drawn = ["".join(rng.choices(letters, k=rng.randrange(1, 60))) for _ in range(70_000)]
     texts = [" ".join(drawn[start : start + 50]) for start in range(0, len(drawn), 50)]
-    expected = encoder._known_ids(texts)
+    expected = encoder.model.tokens.counting_ids(texts)
     for _ in range(2):
         found = encoder.known(encoder.token_ids(texts))
         np.testing.assert_array_equal(found.ids, expected.ids)
@@ -162,7 +162,7 @@ def test_a_normalizer_that_keeps_accents_goes_the_simple_way() -> None:
     tokenizer = static_tokenizer(words)
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=False)
     encoder = StaticEncoder(tokenizer, table(3, 4))
-    assert encoder._vocabulary is None
+    assert encoder.model.tokens.native is None
     assert encoder.token_ids(["Café cafe"]).ids.tolist() == [1, 2]
 
 
@@ -293,7 +293,7 @@ def test_layers_are_computed_as_by_numpy(dimension: int, outputs: int, of_means:
     lists = [[words.index(word) for word in text.split() if of_means or word != UNKNOWN] for text in texts]
     tokens = TokenIds.from_lists(lists)
     simple = Simple(lambda given: tokens.take([texts.index(text) for text in given]), rows, 0.25, None, 0, [layer])
-    native = Native(None if of_means else vocabulary, simple, rows, 0.25, None, 0, layer)
+    native = Native(None if of_means else vocabulary, simple, rows, 0.25, None, 0, [layer])
     full = outputs if of_means else dimension
     for width in {full, max(1, full // 2)}:
         for form in (Form.UNIT, Form.MEAN):

@@ -14,7 +14,7 @@ from sentence_transformers import SentenceTransformer
 
 from sentence_distillery import StaticEncoder, load
 from sentence_distillery.distillation.export import write_model
-from sentence_distillery.encoder.files import TOKENIZER
+from sentence_distillery.encoder.persistence.names import TOKENIZER
 from sentence_distillery.encoder.tokenizer import (
     UNKNOWN,
     UNKNOWN_ID,
@@ -117,7 +117,7 @@ def test_saved_pickled_and_damaged(tmp_path: Path) -> None:
     again = load(tmp_path / "student")
     np.testing.assert_array_equal(again.encode(texts), expected)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(again)).encode(texts), expected)
-    np.testing.assert_array_equal(again._sharing_arrays().encode(texts), expected)
+    np.testing.assert_array_equal(again._copy().encode(texts), expected)
     path = tmp_path / "student" / TOKENIZER
     content = json.loads(path.read_text(encoding="utf-8"))
     content["added_tokens"][0]["content"] = "storm"

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE, WordPiece
 
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
+from sentence_distillery.encoder.characters import LONGEST
 from sentence_distillery.encoder.tokenizer import (
-    LONGEST,
     SPLITTER,
     UNKNOWN,
     bare,

@@ -12,10 +12,9 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import XLMRobertaConfig, XLMRobertaModel
 
 from sentence_distillery.distillation.distill import distill
+from sentence_distillery.encoder.characters import LONGEST, LONGEST_RUN
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import (
-    LONGEST,
-    LONGEST_RUN,
     UNKNOWN,
     count_words,
     static_tokenizer,

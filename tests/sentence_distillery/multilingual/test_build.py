@@ -9,7 +9,7 @@ import pytest
 
 import sentence_distillery
 from measurements.release.multilingual import write_figures
-from sentence_distillery.encoder import reading
+from sentence_distillery.encoder.persistence import finding
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.multilingual.build import Plan, build_from
 from sentence_distillery.multilingual.corpus import Corpus, Sizes, bare_text, pair_table
@@ -114,6 +114,6 @@ def test_figures_by_language(tmp_path: Path) -> None:
 
 
 def test_what_is_not_built_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(reading._RELEASES, "released-multilingual", tmp_path / "none")
+    monkeypatch.setitem(finding._RELEASES, "released-multilingual", tmp_path / "none")
     with pytest.raises(InputError, match="Run `make multilingual` in a clone"):
         sentence_distillery.load("released-multilingual")

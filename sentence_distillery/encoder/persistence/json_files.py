@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import InputError
 
 LARGEST_JSON: Final = 500 * 2**20  # bytes of a JSON file; a tokenizer of a million tokens has some 50 million
 REMEDY: Final = "Download or copy the model again, or save it again with save_pretrained."

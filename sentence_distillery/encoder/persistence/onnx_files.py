@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.files import CONFIG, TOKENIZER
-from sentence_distillery.encoder.reading import terms_of
+from sentence_distillery.encoder.native.vocabulary import terms_of
+from sentence_distillery.encoder.persistence.names import CONFIG, TOKENIZER
 from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN, is_emoji
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json
 
@@ -316,8 +316,7 @@ def _sum_nodes() -> "list[NodeProto]":
 
 
 def _layers(encoder: "StaticEncoder") -> dict[str, NDArray[Any]]:
-    assert encoder.hidden is not None
-    widen, narrow = encoder.hidden
+    ((widen, narrow),) = (layer.arrays for layer in encoder.model.layers)
     bounds = {"start": [0], "end": [encoder.dimension]}
     return {"widen": widen, "narrow": narrow, **{name: np.array(at, np.int64) for name, at in bounds.items()}}
 

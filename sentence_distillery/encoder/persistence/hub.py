@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import InputError
 
 SECONDS: Final = 10.0  # in which a hub has to answer
 _ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
