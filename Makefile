@@ -13,7 +13,7 @@
 #                  their texts, TEXTS=<number> for each model
 # make nightly     what one does not wait for: make endurance and make fuzz
 # make mutation    faults planted in the code, and the tests that find them: FILES="<file> ...", or NUMBER=200 drawn over all
-# make wheels      wheels for Linux, Alpine and macOS in dist, by zig (pip install ziglang)
+# make wheels      wheels for Linux, Alpine, macOS and Windows in dist, by zig (pip install ziglang lief abi3info)
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
@@ -110,7 +110,7 @@ bench: $(READY)
 	python -m measurements.kinds $(if $(FROM),--from $(FROM))
 	python -m measurements.encoding
 
-fuzz: TEXTS ?= 100000
+fuzz: TEXTS ?= 200000
 fuzz: $(READY)
 	python -m measurements.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
 	rm -rf build/sanitized && mkdir -p build/sanitized

@@ -50,7 +50,8 @@ def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run a test with the native core, and with the simple one that takes its place without a compiler."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "simple":
-            patch.setattr(Tokens, "native", None)
+            patch.setenv(loading.SWITCH, "0")
+            patch.setattr(Tokens, "native", None)  # also of models that were loaded before
         elif loading.core() is None:
             pytest.skip("the native core was not compiled")
         yield
