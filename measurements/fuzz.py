@@ -99,7 +99,7 @@ RAMBLING = ["naïve", "한글", "漢字", "เรือ", "か\u3099", "a\u0301\
 
 
 def models() -> dict[str, StaticEncoder]:
-    """Return the released model in several precisions, and one of odd tokens and terms."""
+    """Return the released model in several precisions, and some of odd tokens and terms, one with a hidden layer."""
     released = load("released")
     rng = np.random.default_rng(0)
     odd = list(
@@ -110,11 +110,13 @@ def models() -> dict[str, StaticEncoder]:
     )
     table = rng.normal(size=(len(odd), 21)).astype(np.float32)
     table[0] = 0
+    hidden = (rng.normal(size=(21, 37)).astype(np.float32), rng.normal(size=(37, 21)).astype(np.float32))
     return {
         "released": released,
         "released-search": load("released-search", lexical_dimension=256),
         "float16": compress(released, dimension=40, vocabulary=9_000, precision="float16"),
         "odd": StaticEncoder(static_tokenizer(odd), table),
+        "deep": StaticEncoder(static_tokenizer(odd), table, hidden=hidden),
         "BERT": in_bert(StaticEncoder(static_tokenizer(odd), (table * 20).astype(np.int8))),
     }
 
@@ -190,6 +192,7 @@ def mutated(rng: random.Random, text: str) -> str:
 def read_alone(encoder: StaticEncoder, batch: list[str]) -> None:
     """Have the core read a batch, and find what is no number in its vectors."""
     encoder.token_ids(batch)
+    encoder.encode(batch, precision="ubinary")
     for form in (True, False):
         if not np.isfinite(encoder.encode(batch, normalize_embeddings=form)).all():
             sys.exit(f"fuzz: a vector of {batch!r} is not finite")

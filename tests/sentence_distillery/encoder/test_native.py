@@ -63,7 +63,7 @@ def test_any_text_has_the_tokens_of_the_tokenizer(texts: list[str]) -> None:
     assert fuzz.differing(static_encoder(), [*texts, "storm"]) is None
 
 
-@pytest.mark.parametrize("name", ["released", "released-search", "float16", "odd", "BERT"])
+@pytest.mark.parametrize("name", ["released", "released-search", "float16", "odd", "deep", "BERT"])
 def test_random_texts(name: str) -> None:
     """A few of those of `make fuzz`."""
     encoder = fuzz.models()[name]
