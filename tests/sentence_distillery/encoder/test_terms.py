@@ -14,17 +14,9 @@ from sentence_transformers import SentenceTransformer
 
 from sentence_distillery import StaticEncoder, load
 from sentence_distillery.distillation.export import write_model
+from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms
 from sentence_distillery.encoder.persistence.names import TOKENIZER
-from sentence_distillery.encoder.tokenizer import (
-    UNKNOWN,
-    UNKNOWN_ID,
-    choose_terms,
-    count_terms,
-    count_words,
-    is_term,
-    static_tokenizer,
-    with_terms,
-)
+from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, is_term, static_tokenizer
 from sentence_distillery.io.artifacts import InputError
 from tests.sentence_distillery.distillation.conftest import table
 from tests.strings import SAMPLES, any_strings

@@ -11,16 +11,15 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE, WordPiece
 
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
+from sentence_distillery.distillation.vocabulary import count_words, word_pieces
 from sentence_distillery.encoder.characters import LONGEST
 from sentence_distillery.encoder.tokenizer import (
     SPLITTER,
     UNKNOWN,
     bare,
     content_tokenizer,
-    count_words,
     is_punctuation,
     static_tokenizer,
-    word_pieces,
     words,
 )
 
