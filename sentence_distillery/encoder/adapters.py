@@ -9,6 +9,8 @@
 None of these libraries is imported here.
 """
 
+from __future__ import annotations
+
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable

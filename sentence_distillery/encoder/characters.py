@@ -1,5 +1,7 @@
 """What the characters of a token say about it, without the package `tokenizers`, whose import takes several ms."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from functools import cache

@@ -4,6 +4,8 @@ A layer is saved as Dense modules of sentence-transformers, so that this library
 how such a module becomes files: `save` and `load` get an object that does.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass

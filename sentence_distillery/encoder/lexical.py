@@ -11,6 +11,8 @@ that is repeated counts by its logarithm, and the channel of each text has the s
 (reproductions/docs/levers.md says what each gains).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeGuard
@@ -65,7 +67,7 @@ class LexicalChannel:
         """Pickle nothing that is derived."""
         return LexicalChannel, (self.stems, self.idf, self.dimension)
 
-    def take(self, tokens: NDArray[np.int64]) -> "LexicalChannel":
+    def take(self, tokens: NDArray[np.int64]) -> LexicalChannel:
         """Keep the tokens with these ids, (kept,), in this order."""
         return LexicalChannel(self.stems[tokens], self.idf[tokens], self.dimension)
 

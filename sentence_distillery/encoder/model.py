@@ -1,5 +1,7 @@
 """A static model: a vector for each token, and what follows their sum. It knows no file; `persistence` does."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

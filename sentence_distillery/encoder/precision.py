@@ -10,6 +10,8 @@ int8 and uint8 need the ranges of the dimensions. Without `ranges` they come fro
 of two calls cannot be compared. Take the ranges of one large sample for all calls instead.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal, get_args
 
 import numpy as np

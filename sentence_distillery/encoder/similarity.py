@@ -1,5 +1,7 @@
 """Cosine similarity of embeddings: all against all, or pair by pair."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +64,7 @@ def similarity_pairwise(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Float
     return cosines
 
 
-def compare(encoder: "StaticEncoder", first: str, second: str) -> float:
+def compare(encoder: StaticEncoder, first: str, second: str) -> float:
     """Return the cosine of two texts.
 
     Args:

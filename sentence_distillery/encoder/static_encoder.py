@@ -14,6 +14,8 @@ these are counted or not. A vector at unit length is the same for the table and 
 levels (int8) is summed directly, in integers: exact.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,7 +43,6 @@ from sentence_distillery.encoder.precision import (
     check_precision,
     quantize_embeddings,
 )
-from sentence_distillery.encoder.progress import Progress
 from sentence_distillery.encoder.texts import as_texts, batches, shown
 from sentence_distillery.encoder.threads import in_batches
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
@@ -49,6 +50,8 @@ from sentence_distillery.io.unicode import whole_surrogates
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+    from sentence_distillery.encoder.progress import Progress
 
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
 STREAM_BATCH = 32_768  # texts of a stream that are held at a time
@@ -110,7 +113,7 @@ class StaticEncoder(Adapters):
     @overload
     def __init__(
         self,
-        model: "Tokenizer | Path | bytes",
+        model: Tokenizer | Path | bytes,
         stored: NDArray[Any],
         linear: Arrays | None = ...,
         step: float | None = ...,
@@ -388,7 +391,7 @@ class StaticEncoder(Adapters):
         return self.model.card
 
     @property
-    def tokenizer(self) -> "Tokenizer":
+    def tokenizer(self) -> Tokenizer:
         """The tokenizer of `tokenizers`."""
         return self.model.tokens.tokenizer
 
@@ -539,7 +542,7 @@ class StaticEncoder(Adapters):
         _check_count("batch_size", batch_size)
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
         call = self._call(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
-        progress = Progress(len(listed), shown=True) if show_progress_bar else None
+        progress = _progress(len(listed)) if show_progress_bar else None
         vectors: NDArray[Any] = self._encode_all(listed, call, truncate_dim, batch_size, progress)
         vectors = quantize_embeddings(vectors, precision)
         if isinstance(texts, str):
@@ -849,6 +852,12 @@ def _levels(tokens: TokenIds, weights: Floats) -> Floats:
     """
     sums = tokens.sums(np.stack([weights, weights > 0], axis=1).astype(np.float32))
     return np.asarray(sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], np.float32(1)), np.float32)
+
+
+def _progress(texts: int) -> Progress:
+    from sentence_distillery.encoder.progress import Progress  # few calls show it
+
+    return Progress(texts, shown=True)
 
 
 def _check_count(name: str, count: int | None) -> None:

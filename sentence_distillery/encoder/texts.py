@@ -1,5 +1,7 @@
 """Check the texts that `encode` gets, in any container, and cut them into batches."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice

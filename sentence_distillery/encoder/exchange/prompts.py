@@ -1,5 +1,7 @@
 """Prompts, which are put before a text, as in sentence-transformers."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final

@@ -1,5 +1,7 @@
 """The vocabulary of a WordPiece tokenizer as this library makes it, which the native core looks up."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping

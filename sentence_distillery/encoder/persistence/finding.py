@@ -1,5 +1,7 @@
 """Where a model is: it comes with the library, or is in a directory or on a hub."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Final
 

@@ -1,5 +1,7 @@
 """Read the JSON files of a model, of a bounded size."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -9,6 +9,8 @@ Without modules.json config.json says which layers there are. What these files s
 refused, with the file and the entry.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -9,6 +9,8 @@
 All encoders of the same files share one model.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
@@ -16,7 +18,6 @@ from weakref import WeakValueDictionary
 from sentence_distillery.encoder.characters import UNKNOWN_ID
 from sentence_distillery.encoder.layers import Layer
 from sentence_distillery.encoder.model import Model, Table
-from sentence_distillery.encoder.persistence.dense import DenseFolders
 from sentence_distillery.encoder.persistence.json_files import REMEDY
 from sentence_distillery.encoder.persistence.layout import Layout, read_layout
 from sentence_distillery.encoder.persistence.names import CARD, SETTINGS, SHA256, TORCH_TABLE, WEIGHTS
@@ -116,6 +117,8 @@ def _read_table(file: TensorFile, layout: Layout, by_model2vec: bool) -> tuple[T
 def _read_layers(layout: Layout, width: int, digests: Digests) -> tuple[Layer, ...]:
     if layout.layer is None:
         return ()
+    from sentence_distillery.encoder.persistence.dense import DenseFolders  # most models have no layer
+
     return (layout.layer.load(DenseFolders(layout.directory, layout.denses, digests), width),)
 
 

@@ -1,5 +1,7 @@
 """config_sentence_transformers.json: prompts, and the dimensions that are kept."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The table of token vectors and the lexical channel, in the file of weights."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

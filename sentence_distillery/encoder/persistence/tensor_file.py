@@ -5,6 +5,8 @@ reads its pages when they are needed, and processes share them; but if another p
 killed (SIGBUS), so replace such a file, do not write into it.
 """
 
+from __future__ import annotations
+
 import json
 import mmap
 from collections.abc import Collection, Mapping

@@ -10,6 +10,8 @@ If a look-up in the native core gives these tokens, it is taken. Otherwise the p
 tokenizer.json, which takes some ten times as long.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -137,7 +139,7 @@ def _is_id(value: object, tokens: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < tokens
 
 
-def _refuse_chance_and_gaps(path: Path, tokenizer: "Tokenizer") -> None:
+def _refuse_chance_and_gaps(path: Path, tokenizer: Tokenizer) -> None:
     """Refuse a tokenizer that draws by chance, or lacks its unknown token, which its own library notices late."""
     model = tokenizer.model
     if getattr(model, "dropout", None):
