@@ -17,6 +17,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.encoder.native import loading
+
 Precision = Literal["float32", "int8", "uint8", "binary", "ubinary"]
 PRECISIONS: tuple[str, ...] = get_args(Precision)
 CALIBRATED = ("int8", "uint8")
@@ -101,5 +103,12 @@ def _bucketed(embeddings: NDArray[Any], precision: str, ranges: NDArray[Any]) ->
     least, greatest = ranges.astype(np.float32, copy=False)
     steps = (greatest - least) / _BUCKETS
     steps = np.where(steps == 0, 1, steps)  # a dimension of one value has one bucket
+    compiled = loading.core()
+    if compiled is not None and embeddings.dtype == np.float32:
+        given = np.ascontiguousarray(np.atleast_2d(embeddings))
+        numbers = np.empty(given.shape, np.uint8)
+        compiled.write_buckets(given, np.ascontiguousarray(least), np.ascontiguousarray(steps, np.float32), numbers)
+        numbers = numbers.reshape(embeddings.shape)
+        return numbers if precision == "uint8" else (numbers ^ np.uint8(_HALF)).view(np.int8)
     buckets: NDArray[Any] = np.clip(np.floor((embeddings - least) / steps), 0, _BUCKETS)
     return buckets.astype(np.uint8) if precision == "uint8" else (buckets - _HALF).astype(np.int8)

@@ -32,6 +32,7 @@ from sentence_distillery.encoder.exchange.text_rules import TextRules
 from sentence_distillery.encoder.layers import Hidden, Linear
 from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT, LexicalChannel, checked_weight, resized
 from sentence_distillery.encoder.model import Model
+from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import Vocabulary
 from sentence_distillery.encoder.parts import Arrays, model_of, parts_of
 from sentence_distillery.encoder.persistence.finding import RELEASED, RELEASED_SEARCH, model_directory
@@ -45,7 +46,7 @@ from sentence_distillery.encoder.precision import (
 )
 from sentence_distillery.encoder.texts import as_texts, batches, shown
 from sentence_distillery.encoder.threads import in_batches
-from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
+from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.io.unicode import whole_surrogates
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
 STREAM_BATCH = 32_768  # texts of a stream that are held at a time
-LAYER_BATCH = 1_024  # sentences that go through the layers at a time
+BITS = {"binary": np.int8, "ubinary": np.uint8}  # precisions that hold a bit for each number
 
 
 @dataclass(frozen=True)
@@ -426,17 +427,17 @@ class StaticEncoder(Adapters):
 
     @cached_property
     def _simple(self) -> Simple:
-        """The simple way from tokens to sums, and on to vectors if no layer follows."""
-        table = self.model.table
-        return Simple(self.model.tokens.counting_ids, table.summed, table.unit, self._channel, self.lexical_weight)
+        """The simple way from texts and from tokens to vectors."""
+        table, ids = self.model.table, self.model.tokens.counting_ids
+        return Simple(ids, table.summed, table.unit, self._channel, self.lexical_weight, self.model.layers)
 
     @cached_property
     def _core(self) -> Core:
-        """The way from texts to vectors, or to their sums if a layer follows."""
-        native, table = self.model.tokens.native, self.model.table
-        if native is None:
+        """The way from texts and from tokens to vectors."""
+        if loading.core() is None:
             return self._simple
-        return Native(native, self._simple, table.summed, table.unit, self._channel, self.lexical_weight)
+        native, table, layers = self.model.tokens.native, self.model.table, self.model.layers
+        return Native(native, self._simple, table.summed, table.unit, self._channel, self.lexical_weight, layers)
 
     @overload
     def encode(
@@ -543,8 +544,7 @@ class StaticEncoder(Adapters):
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
         call = self._call(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
         progress = _progress(len(listed)) if show_progress_bar else None
-        vectors: NDArray[Any] = self._encode_all(listed, call, truncate_dim, batch_size, progress)
-        vectors = quantize_embeddings(vectors, precision)
+        vectors = self._encode_all(listed, call, truncate_dim, batch_size, progress, precision=precision)
         if isinstance(texts, str):
             vectors = vectors[0]
         if convert_to_numpy and not convert_to_tensor:
@@ -598,7 +598,7 @@ class StaticEncoder(Adapters):
         if isinstance(texts, str):
             raise TypeError("encode_stream takes an iterable of texts, not one str; encode takes both.")
         return (
-            quantize_embeddings(self._encode_all(part, call, truncate_dim, first=first), precision)
+            self._encode_all(part, call, truncate_dim, first=first, precision=precision)
             for first, part in batches(texts, batch)
         )
 
@@ -703,45 +703,44 @@ class StaticEncoder(Adapters):
         progress: Progress | None = None,
         first: int = 0,
         counts: Counts | None = None,
-    ) -> Floats:
-        """Encode to (texts, dimension) float32, if many in threads; `first` is the index of the first text."""
+        precision: Precision = "float32",
+    ) -> NDArray[Any]:
+        """Encode to a precision, if many in threads; `first` is the index of the first text."""
         cut = checked_dimension(truncate_dim, self.full_dimension)
-        vectors = np.empty((len(texts), self.dimension if cut is None else cut), dtype=np.float32)
+        width = self.dimension if cut is None else cut
+        bits = BITS.get(precision)
+        vectors = np.empty((len(texts), width if bits is None else -(-width // 8)), bits or np.float32)
         if counts is None and call.on_unknown == "error":
             counts = np.empty(len(texts), np.int32)
 
         def encode_span(span: slice) -> None:
-            self._encode_part(texts[span], vectors[span], call, None if counts is None else counts[span])
+            self._encode_part(texts[span], vectors[span], width, call, None if counts is None else counts[span])
 
-        in_batches(encode_span, len(texts), batch_size, progress, with_layers=bool(self.model.layers))
+        in_numpy = self._core is self._simple and bool(self.model.layers)
+        in_batches(encode_span, len(texts), batch_size, progress, with_layers=in_numpy)
         if counts is not None and call.on_unknown == "error":
             _refuse_unknown(texts, counts, first)
-        return vectors
+        return vectors if bits is not None else quantize_embeddings(vectors, precision)
 
-    def _encode_part(self, texts: list[str], vectors: Floats, call: _Call, counts: Counts | None) -> None:
+    def _encode_part(
+        self, texts: list[str], vectors: NDArray[Any], width: int, call: _Call, counts: Counts | None
+    ) -> None:
         read = [call.prompt + text for text in texts] if call.prompt else texts
+        form = Form.UNIT if call.normalize else Form.MEAN
         if call.max_length is None and not self.model.of_means:
-            self._through_core(read, vectors, call.normalize, counts)
+            self._core.encode(read, vectors, form, counts, width)
             return
         tokens = self.model.tokens.ids(read, call.max_length)
-        self.embed(tokens, vectors, call.normalize)
+        self._core.embed(self._counting(tokens), vectors, form, width)
         if counts is not None:
             counts[:] = self.known(tokens).lengths
 
-    def _through_core(self, texts: list[str], vectors: Floats, normalize: bool, counts: Counts | None) -> None:
-        """Write the vectors of texts, after the layers if there are any."""
-        if not self.model.layers:
-            self._core.encode(texts, vectors, Form.UNIT if normalize else Form.MEAN, counts)
-            return
-        for start in range(0, len(texts), LAYER_BATCH):
-            part = slice(start, min(start + LAYER_BATCH, len(texts)))
-            sums = np.empty((part.stop - start, self.token_dimension), np.float32)
-            counted = None if counts is None else counts[part]
-            self._core.encode(texts[part], sums, Form.SUM if normalize else Form.MEAN, counted)
-            _write(self.model.after_layers(sums), vectors[part], normalize)
+    def _counting(self, tokens: TokenIds) -> TokenIds:
+        """Leave out the tokens that do not count in a vector."""
+        return tokens if self.model.of_means else self.known(tokens)
 
     def embed(self, tokens: TokenIds, out: Floats | None = None, normalize: bool = True) -> Floats:
-        """Turn token ids into vectors, in the simple way; `encode` is faster.
+        """Turn token ids into vectors; `encode` does so without ids that Python sees, which is faster.
 
         Args:
             tokens: The token ids of the sentences, each from 0 to tokens - 1.
@@ -757,21 +756,8 @@ class StaticEncoder(Adapters):
             [True, False]
         """
         vectors = np.empty((len(tokens), self.dimension), dtype=np.float32) if out is None else out
-        if not self.model.layers:
-            self._simple.embed(self.known(tokens), vectors, Form.UNIT if normalize else Form.MEAN)
-            return vectors
-        for start in range(0, len(tokens), LAYER_BATCH):
-            part = slice(start, min(start + LAYER_BATCH, len(tokens)))
-            _write(self._layered(tokens.span(part.start, part.stop), normalize), vectors[part], normalize)
+        self._core.embed(self._counting(tokens), vectors, Form.UNIT if normalize else Form.MEAN)
         return vectors
-
-    def _layered(self, tokens: TokenIds, normalize: bool) -> Floats:
-        """Compute vectors after the layers: means, or numbers of the same direction if unit length is wanted."""
-        if self.model.of_means:
-            return self.pool(tokens)
-        sums = np.empty((len(tokens), self.token_dimension), np.float32)
-        self._simple.embed(self.known(tokens), sums, Form.SUM if normalize else Form.MEAN)
-        return self.model.after_layers(sums)
 
     def pool(self, tokens: TokenIds, weights: Floats | None = None) -> Floats:
         """Average token vectors, each times its token's weight; at full dimension and not at unit length.
@@ -834,15 +820,6 @@ class StaticEncoder(Adapters):
             2
         """
         return self.model.tokens.counting(tokens)
-
-
-def _write(vectors: Floats, out: Floats, normalize: bool) -> None:
-    """Write the first numbers of vectors, at unit length or as they are."""
-    kept = vectors[:, : out.shape[1]]
-    if normalize:
-        unit_rows(kept, out=out)
-    else:
-        out[:] = kept
 
 
 def _levels(tokens: TokenIds, weights: Floats) -> Floats:
