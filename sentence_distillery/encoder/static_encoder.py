@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, overloa
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.adapters import Adapters, OnUnknown, checked_dimension
+from sentence_distillery.encoder.adapters import Adapters, CallOptions, EncodeOptions, OnUnknown, checked_dimension
 from sentence_distillery.encoder.core import Core, Counts, Form, Native, Simple
 from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.exchange.text_rules import TextRules
@@ -444,36 +444,14 @@ class StaticEncoder(Adapters):
         self,
         texts: str | Iterable[str],
         *,
-        normalize_embeddings: bool = ...,
-        truncate_dim: int | None = ...,
-        batch_size: int | None = ...,
-        show_progress_bar: bool | None = ...,
         convert_to_numpy: Literal[True] = ...,
         convert_to_tensor: Literal[False] = ...,
         precision: Literal["float32"] = ...,
-        on_unknown: OnUnknown = ...,
-        prompt: str | None = ...,
-        prompt_name: str | None = ...,
-        max_length: int | None = ...,
+        **options: Unpack[CallOptions],
     ) -> Floats: ...
 
     @overload
-    def encode(
-        self,
-        texts: str | Iterable[str],
-        *,
-        normalize_embeddings: bool = ...,
-        truncate_dim: int | None = ...,
-        batch_size: int | None = ...,
-        show_progress_bar: bool | None = ...,
-        convert_to_numpy: bool = ...,
-        convert_to_tensor: bool = ...,
-        precision: Precision = ...,
-        on_unknown: OnUnknown = ...,
-        prompt: str | None = ...,
-        prompt_name: str | None = ...,
-        max_length: int | None = ...,
-    ) -> Any: ...
+    def encode(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any: ...
 
     def encode(
         self,

@@ -80,18 +80,7 @@ def _short(word: str) -> bool:
 
 
 def is_word(text: str) -> bool:
-    """Tell whether `words` leaves a text unchanged.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        True for one lower-cased word.
-
-    Example:
-        >>> is_word("storm"), is_word("Storm"), is_word("don't")
-        (True, False, False)
-    """
+    """Tell whether `words` leaves a text unchanged, so that it is one lower-cased word."""
     return words(text) == [text]
 
 
@@ -101,18 +90,7 @@ def _added(term: str) -> AddedToken:
 
 
 def bare(piece: str) -> str:
-    """Remove the mark of a continuation from a word piece.
-
-    Args:
-        piece: A word piece.
-
-    Returns:
-        Its characters.
-
-    Example:
-        >>> bare("##ing"), bare("storm")
-        ('ing', 'storm')
-    """
+    """Remove the mark of a continuation from a word piece."""
     return piece.removeprefix(CONTINUATION)
 
 

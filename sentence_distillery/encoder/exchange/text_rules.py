@@ -60,31 +60,12 @@ def _encoded(tokenizer: Tokenizer, texts: list[str]) -> Sequence[Any]:
 
 
 def median_length(tokenizer: Tokenizer) -> int:
-    """Compute the median number of characters in a token, as model2vec does.
-
-    Example:
-        >>> from sentence_distillery.encoder.tokenizer import static_tokenizer
-        >>> median_length(static_tokenizer(["[UNK]", "a", "storm"]))
-        5
-    """
+    """Compute the median number of characters in a token, as model2vec does."""
     return int(np.median([len(token) for token in tokenizer.get_vocab()]))
 
 
 def unknown_id(tokenizer: Tokenizer) -> int | None:
-    """Find the id of the unknown token, as model2vec does.
-
-    Args:
-        tokenizer: A tokenizer of any model: WordPiece, BPE, WordLevel or Unigram.
-
-    Returns:
-        The id, or None if there is no such token.
-
-    Example:
-        >>> from tokenizers import Tokenizer
-        >>> from tokenizers.models import BPE
-        >>> unknown_id(Tokenizer(BPE({"a": 0}, []))) is None
-        True
-    """
+    """Find the id of the unknown token of any tokenizer, as model2vec does; None if there is none."""
     model = tokenizer.model
     if hasattr(model, "unk_token"):
         return None if model.unk_token is None else tokenizer.token_to_id(model.unk_token)

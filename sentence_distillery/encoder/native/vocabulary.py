@@ -86,14 +86,10 @@ class Loaded:
 
 
 def loaded(content: bytes) -> Loaded | None:
-    """Have the native core read the vocabulary in a tokenizer.json, some twenty times as fast as `vocabulary_of`.
+    """Have the native core read the vocabulary in a tokenizer.json, some ten times as fast as `vocabulary_of`.
 
-    Args:
-        content: The content of the file.
-
-    Returns:
-        The vocabulary; None if there is no core, or if the file is anything but what `tokenizers` writes for a student:
-        then `vocabulary_of` says what it is.
+    None if there is no core, or if the file is anything but what `tokenizers` writes for a student: then
+    `vocabulary_of` says what it is.
     """
     core, place = loading.core(), _PLACE.search(content)
     if core is None or place is None:
@@ -139,16 +135,9 @@ def parsed(content: bytes) -> Vocabulary | None:
 
 
 def vocabulary_of(content: Any) -> Vocabulary:
-    """Take the vocabulary out of a student's tokenizer.
+    """Take the vocabulary out of the content of a student's tokenizer.json.
 
-    Args:
-        content: What its tokenizer.json holds.
-
-    Returns:
-        The vocabulary.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: If it is the JSON of anything else.
+    Raises ValueError, KeyError, TypeError or AttributeError if it is anything else.
     """
     longest, normalizer = settings_of(content)
     words = by_id(content["model"]["vocab"])
@@ -158,16 +147,9 @@ def vocabulary_of(content: Any) -> Vocabulary:
 
 
 def settings_of(content: Any) -> tuple[int, int | None]:
-    """Check that a tokenizer has a student's settings.
+    """Check that a tokenizer has a student's settings; its tokens are not looked at.
 
-    Args:
-        content: What its tokenizer.json holds; its tokens are not looked at.
-
-    Returns:
-        The characters of its longest word, and the number of its normalizer in the core.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: As `vocabulary_of` does.
+    Returns the characters of its longest word, and the number of its normalizer in the core. Raises as `vocabulary_of`.
     """
     if content.get("truncation") is not None:
         raise ValueError(f"its truncation is {content['truncation']!r}, not null")
@@ -180,18 +162,10 @@ def settings_of(content: Any) -> tuple[int, int | None]:
 
 
 def term_ids(content: Any, first: str | None, odd: Mapping[str, int]) -> list[int]:
-    """Check that a tokenizer has a student's tokens.
+    """Check that a tokenizer has a student's tokens, and return the ids of its terms. Raises as `vocabulary_of`.
 
-    Args:
-        content: What its tokenizer.json holds; its vocabulary is not looked at.
-        first: The token with the id 0; None if there are no tokens.
-        odd: The ids of the tokens that are not letters and digits of ASCII alone.
-
-    Returns:
-        The ids of its terms.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: As `vocabulary_of` does.
+    `first` is the token with the id 0, None if there are no tokens. `odd` has the ids of the tokens that are not
+    letters and digits of ASCII alone. The vocabulary in `content` is not looked at.
     """
     if first is None or first != content["model"]["unk_token"]:
         raise ValueError(f"its first token is {first!r}, expected the unknown one")

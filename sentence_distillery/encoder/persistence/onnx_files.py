@@ -226,22 +226,7 @@ def _config(encoder: "StaticEncoder") -> dict[str, object]:
 
 
 def onnx_bytes(encoder: "StaticEncoder") -> bytes:
-    """Return the ONNX file of an encoder of kind static or deep.
-
-    Args:
-        encoder: The encoder.
-
-    Returns:
-        The content of the file, the same for the same encoder.
-
-    Raises:
-        ModuleNotFoundError: If the package `onnx` is not installed.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> len(onnx_bytes(load("released", truncate_dim=32))) // 100_000  # 54,438 tokens, a byte a number
-        17
-    """
+    """Return the ONNX file of an encoder of kind static or deep, the same for the same encoder."""
     from onnx import ModelProto, OperatorSetIdProto
 
     model = ModelProto(

@@ -51,21 +51,9 @@ def _signature(directory: Path) -> _Signature:
 
 
 def read_model(directory: Path) -> Model:
-    """Read a static model, whichever of the three libraries saved it.
+    """Read a static model, whichever of the three libraries saved it; arrays are read-only views of its files.
 
-    Args:
-        directory: The directory of the model.
-
-    Returns:
-        The model; the arrays of its table are read-only views of the file.
-
-    Raises:
-        InputError: If a file is missing, broken, not finite or of the wrong shape, or if it is another kind of model.
-
-    Example:
-        >>> from sentence_distillery.encoder.persistence.finding import model_directory
-        >>> read_model(model_directory("released")).table.stored.dtype.name
-        'int8'
+    Raises InputError if a file is missing, broken, not finite or of the wrong shape, or if it is another kind of model.
     """
     check_directory(directory)
     layout = read_layout(directory)

@@ -25,16 +25,8 @@ class Settings:
 def read_settings(path: Path, applied: bool) -> Settings:
     """Read config_sentence_transformers.json, if there is one.
 
-    Args:
-        path: The file.
-        applied: Whether the library that saved the model applies this file; model2vec does not.
-
-    Returns:
-        What it sets.
-
-    Raises:
-        InputError: If a value is of another type, is one that this library does not apply, or would be ignored by the
-            library that saved the model.
+    `applied` says whether the library that saved the model applies this file; model2vec does not. Raises InputError if
+    a value is of another type, is one that this library does not apply, or that the library that saved it ignores.
     """
     if not path.exists():
         return Settings()

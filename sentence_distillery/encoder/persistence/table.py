@@ -28,18 +28,10 @@ from sentence_distillery.io.errors import InputError
 
 
 def read_table(file: TensorFile, texts: Texts, step: Any) -> Table:
-    """Read the table.
+    """Read the table, a read-only view of the file, with a row for each token of `texts`.
 
-    Args:
-        file: The file of weights.
-        texts: How texts become tokens, each of which needs a row.
-        step: What config.json has for the step between levels.
-
-    Returns:
-        The table, a read-only view of the file; its step is None if it has no levels.
-
-    Raises:
-        InputError: If it is missing, empty or not finite, has too few rows, or values that are not levels.
+    `step` is what config.json has for the step between levels. Raises InputError if the table is missing, empty or not
+    finite, has too few rows, or values that are not levels.
     """
     name = TORCH_TABLE if TORCH_TABLE in file.names else TABLE
     rows = texts.rows if texts.exactly and ROWS not in file.names else None
