@@ -132,7 +132,7 @@ def is_dimension(value: Any) -> TypeGuard[int]:
 
 
 def resized(channel: LexicalChannel | None, dimension: int, weight: float) -> LexicalChannel:
-    """Give a channel another dimension; ValueError if that is out of range, or there is no channel or it is left out."""
+    """Give a channel another dimension; ValueError if that is out of range, or the model has no channel in use."""
     if channel is None:
         raise ValueError(f"lexical_dimension is {dimension!r}, {_NO_CHANNEL}")
     if not is_dimension(dimension):
