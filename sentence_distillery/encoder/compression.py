@@ -162,6 +162,8 @@ def compress(
     if not 1 <= kept <= full:
         raise InputError(f"{setting('dimension', kept)}; the token vectors have {full}, so give 1 to {full}.")
     listed = None if texts is None else list(texts)
+
+    # Words first: the directions are those of the words that stay.
     if vocabulary is not None:
         encoder = with_fewer_words(encoder, vocabulary, token_counts(encoder, listed))
     counts = token_counts(encoder, listed)
@@ -187,6 +189,7 @@ def _changed(
     lexical: LexicalChannel | None,
 ) -> StaticEncoder:
     """Return a student with another table, and the origin, the prompts and the card of `encoder`."""
+    # Figures were measured on the table before.
     return StaticEncoder(
         tokenizer,
         stored,
@@ -289,6 +292,7 @@ def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, preci
 
     `directions` are the `principal_directions` of its table; if all are kept, it is not rotated.
     """
+    # All dimensions are left as they are, so that a change of precision alone changes nothing else.
     table = encoder.table if dimension == encoder.token_dimension else encoder.table @ directions[:, :dimension]
     assert encoder.rules is not None or not table[UNKNOWN_ID].any()
     if precision in (Precision.FLOAT32, Precision.FLOAT16):

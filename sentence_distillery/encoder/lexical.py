@@ -82,9 +82,13 @@ class LexicalChannel:
             counted has all its stems.
         """
         stems, idf, places, signs = self._by_stem
+
+        # Each stem of a text once, with the number of its tokens.
         found, counts = np.unique(tokens.owners * len(idf) + stems[tokens.ids], return_counts=True)
         texts, kinds = np.divmod(found, len(idf))
         weights = idf[kinds] * (1 + np.log(counts))
+
+        # Every stem adds its weight at eight places of its text.
         flat = (texts * self.dimension)[:, None] + places[kinds]
         sums = np.bincount(flat.ravel(), (signs[kinds] * weights[:, None]).ravel(), len(tokens) * self.dimension)
         return unit_rows(sums.reshape(len(tokens), self.dimension).astype(np.float32))
@@ -140,6 +144,8 @@ def resized(channel: LexicalChannel | None, dimension: int, weight: float) -> Le
             f"lexical_dimension is {dimension!r}; it is a multiple of {PLACES} up to {GREATEST_DIMENSION:,}, such as "
             f"{channel.dimension}."
         )
+
+    # A dimension that has no effect is a mistake of the caller.
     if not weight:
         raise ValueError(
             f"lexical_dimension is {dimension!r}, but the lexical channel is left out: give a lexical_weight, too, "

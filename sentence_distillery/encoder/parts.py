@@ -42,6 +42,8 @@ def model_of(
     layers: tuple[Layer, ...] = () if hidden is None else (Hidden(*hidden),)
     if linear is not None:
         layers = (Linear(*linear),)
+
+    # A tokenizer from a file is not read before a text needs it.
     source = TokenizerFile(tokenizer) if isinstance(tokenizer, Path | bytes) else InMemory(tokenizer)
     return Model(
         Tokens(source, rules, vocabulary, of_means=linear is not None),

@@ -132,13 +132,17 @@ class StaticEncoder(Adapters):
 
     def __init__(
         self,
-        model: Any,
+        model: Any = None,
         *parts: Any,
         truncate_dim: int | None = None,
         lexical_weight: float | None = None,
         **named: Any,
     ) -> None:
-        self.model: Model = model if isinstance(model, Model) else model_of(model, *parts, **named)
+        if not isinstance(model, Model):
+            model = model_of(*(parts if model is None else (model, *parts)), **named)
+        elif parts or named:
+            raise TypeError("Beside a model StaticEncoder takes truncate_dim and lexical_weight, by their names.")
+        self.model: Model = model
         weight = self.model.lexical_weight if lexical_weight is None else lexical_weight
         self.lexical_weight = checked_weight(weight, self.model.channel)
         self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
@@ -192,10 +196,13 @@ class StaticEncoder(Adapters):
             >>> StaticEncoder.from_pretrained("released", truncate_dim=64).encode("The storm closed the port.").shape
             (64,)
         """
+        # The name decides about the channel, since both names are of the same files.
         model = shared_model(model_directory(directory, revision, token))
         weight = lexical_weight
         if weight is None:
             weight = LEXICAL_WEIGHT if str(directory) == RELEASED_SEARCH else model.lexical_weight
+
+        # Everything but the channel stays shared with other encoders of these files.
         if lexical_dimension is not None:
             model = replace(model, channel=resized(model.channel, lexical_dimension, weight))
         return cls(model, truncate_dim=truncate_dim, lexical_weight=weight)
@@ -521,8 +528,12 @@ class StaticEncoder(Adapters):
         _check_count("batch_size", batch_size)
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
         call = self._call(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
+
+        # All options are checked before the first text is read.
         progress = _progress(len(listed)) if show_progress_bar else None
         vectors = self._encode_all(listed, call, truncate_dim, batch_size, progress, precision=precision)
+
+        # One str gives one vector, whatever its type.
         if isinstance(texts, str):
             vectors = vectors[0]
         if convert_to_numpy and not convert_to_tensor:

@@ -34,6 +34,8 @@ def _listed(texts: Any) -> list[Any]:
         return list(texts.to_pylist())
     if isinstance(texts, np.ndarray) and texts.ndim == 1:
         return list(texts.tolist())
+
+    # These are iterable, but what they yield is not what a caller means.
     if isinstance(texts, bytes | bytearray | Mapping) or not isinstance(texts, Iterable):
         raise TypeError(f"texts are a str or an iterable of str, not {shown(texts)}.")
     if (axes := getattr(texts, "ndim", 1)) != 1:  # an array or a table, whose rows or columns are not texts

@@ -123,6 +123,8 @@ def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = NORMALIZER
     tokenizer.pre_tokenizer = SPLITTER
+
+    # Added last: they get the ids that they have in the vocabulary.
     tokenizer.add_tokens([_added(token) for token in vocabulary if is_term(token)])
     return tokenizer
 

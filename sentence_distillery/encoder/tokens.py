@@ -120,6 +120,8 @@ class Tokens:
         """
         if not texts:
             return TokenIds.from_lists([])
+
+        # The core neither counts tokens nor keeps the places of unknown ones, which a length and rules need.
         if max_length is not None:
             return self._by_rules(texts, self._cut_at(max_length))
         if self.rules is not None:

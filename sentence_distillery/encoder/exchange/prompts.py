@@ -34,6 +34,8 @@ class Prompts:
             if not isinstance(prompt, str):
                 raise TypeError(f"prompt is a str, not {type(prompt).__name__}.")
             return prompt
+
+        # A name that the model lacks is refused, and not taken for no prompt.
         wanted = self.default if name is None else name
         if wanted is None:
             return ""

@@ -107,6 +107,8 @@ def _checked(core: Any, content: bytes, start: int, end: int, sizes: Sizes, odd:
     longest, normalizer = settings_of(rest)
     if rest["model"]["vocab"] != json.loads(_MARK) or normalizer is None:  # another one was scanned
         return None
+
+    # The core finds fewer kinds of terms than this library writes, so their characters are looked at.
     terms = {term: odd[term] for term in terms_of(rest)}
     term_ids(rest, next(iter(odd), None), odd)
     if not terms_are_apart(list(terms)):

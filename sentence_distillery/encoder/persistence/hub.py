@@ -70,6 +70,7 @@ def upload(
     """
     from huggingface_hub import HfApi, constants
 
+    # A repository that exists keeps its settings and its other files.
     api = HfApi(endpoint=constants.ENDPOINT, token=token)
     try:
         api.create_repo(name, private=private, exist_ok=True)

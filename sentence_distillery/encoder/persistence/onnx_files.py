@@ -325,6 +325,8 @@ def _unit_nodes(vectors: str, spread: bool) -> "list[NodeProto]":
         _node("Max", "length smallest", "divisor"),
         _node("Div", f"{vectors} divisor", "sentence_embedding"),
     ]
+
+    # Where a layer follows, each token gets the vector of its text, so that their mean is this vector.
     if not spread:
         return [*nodes, _node("Identity", "vectors", "last_hidden_state")]
     return [

@@ -93,6 +93,8 @@ def _read_table(file: TensorFile, layout: Layout, by_model2vec: bool) -> tuple[T
     source = TextSource(layout, by_model2vec)
     texts, step = source.read(), layout.config.get("step")
     table = read_table(file, texts, step)
+
+    # An unknown token with a vector counts, so a look-up that leaves it out would be wrong.
     if texts.tokens.rules is not None or not table.stored[UNKNOWN_ID].any():
         return texts, table
     if layout.ours:

@@ -33,6 +33,8 @@ def read_settings(path: Path, applied: bool) -> Settings:
     content = read_object(path)
     _refuse_other(path, content)
     found = Settings(_prompts(path, content), _truncate_dim(path, content.get("truncate_dim")))
+
+    # A user of such a model would get other vectors than in the library that saved it.
     if not applied and (found.prompts.default is not None or found.truncate_dim is not None):
         raise InputError(
             f"{path} has a default_prompt_name or a truncate_dim, which sentence-transformers applies, and model2vec, "

@@ -66,6 +66,8 @@ def _folded(file: TensorFile, table: NDArray[Any], texts: Texts) -> NDArray[Any]
         places = file.tensors({ROWS: (texts.rows if texts.exactly else None,)}, NUMBERS)[ROWS]
         if not np.issubdtype(places.dtype, np.integer):
             raise InputError(f"{file.path}: tensor '{ROWS}' is {places.dtype}, not of whole numbers. {REMEDY}")
+
+        # Checked before it is used: NumPy would read a negative row from the end.
         if places.min(initial=0) < 0 or places.max(initial=0) >= len(table):
             raise InputError(
                 f"{file.path}: tensor '{ROWS}' points outside the {len(table)} rows of the table. {REMEDY}"

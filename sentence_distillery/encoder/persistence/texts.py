@@ -97,6 +97,7 @@ class TextSource:
         return Texts(Tokens(file, known=vocabulary), vocabulary.size)
 
     def _of_paper(self) -> Texts:
+        # Its means are of all tokens, so the tokenizer has to cut the whole text.
         tokenizer = TokenizerFile(self._path).tokenizer()
         if tokenizer.truncation is not None:
             raise InputError(f"{self._path}: truncation is {tokenizer.truncation}; that of a student is null. {REMEDY}")
@@ -107,6 +108,8 @@ class TextSource:
         tokenizer = TokenizerFile(self._path).tokenizer()
         _refuse_chance_and_gaps(self._path, tokenizer)
         rows = max(tokenizer.get_vocab().values(), default=-1) + 1
+
+        # The library that saved the model decides about length and unknown tokens.
         if self.by_model2vec:
             tokenizer.no_truncation()  # it cuts texts itself
             rules = TextRules(unknown_id(tokenizer), self._length(self._config.get(MAX_LENGTH, MODEL2VEC_LENGTH)))

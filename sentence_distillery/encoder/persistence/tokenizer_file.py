@@ -56,6 +56,7 @@ class TokenizerFile:
         if isinstance(self.source, Path):
             check_file(self.source, LARGEST_JSON)
         try:
+            # The core reads what `tokenizers` writes; errors are those of the parser of JSON.
             content = self.pickled()
             return loaded(content) or vocabulary_of(json.loads(content))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
