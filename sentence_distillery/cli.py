@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 def encode(options: argparse.Namespace) -> None:
     """Encode texts, one per line of a file or row of a table, to .parquet or .npy."""
     from sentence_distillery.corpus.tables.table import Table, open_table
-    from sentence_distillery.encoder.encode_file import check_output, encode_table
+    from sentence_distillery.serving.encode_file import check_output, encode_table
 
     # The place of the output is checked before hours of encoding, not after.
     reading, name = _reading(options), options.input

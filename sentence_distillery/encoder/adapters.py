@@ -9,6 +9,8 @@
 None of these libraries is imported here.
 """
 
+from __future__ import annotations
+
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -25,20 +27,25 @@ from sentence_distillery.io.ragged import Floats
 OnUnknown = Literal["zero", "error"]
 
 
-class EncodeOptions(TypedDict, total=False):
-    """The keyword arguments of `encode`; `StaticEncoder.encode` says what each does."""
+class CallOptions(TypedDict, total=False):
+    """The keyword arguments of `encode` that do not change the type of its result."""
 
     normalize_embeddings: bool
     truncate_dim: int | None
     batch_size: int | None
     show_progress_bar: bool | None
-    convert_to_numpy: bool
-    convert_to_tensor: bool
-    precision: Precision
     on_unknown: OnUnknown
     prompt: str | None
     prompt_name: str | None
     max_length: int | None
+
+
+class EncodeOptions(CallOptions, total=False):
+    """The keyword arguments of `encode`; `StaticEncoder.encode` says what each does."""
+
+    convert_to_numpy: bool
+    convert_to_tensor: bool
+    precision: Precision
 
 
 class Adapters(ABC):
@@ -199,25 +206,7 @@ class Adapters(ABC):
 
 
 def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
-    """Check a number of dimensions.
-
-    Args:
-        truncate_dim: The dimensions to keep, from 1 to `full`; None keeps all.
-        full: The dimensions of the model, at least 1.
-
-    Returns:
-        The number, or None.
-
-    Raises:
-        ValueError: If it is neither None nor a number from 1 to `full`.
-
-    Example:
-        >>> checked_dimension(64, 256), checked_dimension(None, 256)
-        (64, None)
-        >>> checked_dimension(0, 256)
-        Traceback (most recent call last):
-        ValueError: truncate_dim is 0; this model has 256 dimensions. Give 1 to 256, or None for all.
-    """
+    """Return a number of dimensions, None for all; ValueError if it is no number from 1 to `full`."""
     if truncate_dim is None:
         return None
     if (

@@ -1,5 +1,7 @@
 """What the characters of a token say about it, without the package `tokenizers`, whose import takes several ms."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from functools import cache
@@ -30,33 +32,14 @@ _ONCE: Final = "\u166d\U000111c9"  # punctuation in the Unicode of `tokenizers`,
 
 
 def is_emoji(token: str) -> bool:
-    """Tell whether a token is a single emoji.
-
-    Args:
-        token: A token.
-
-    Returns:
-        True for one character of the emoji and dingbats.
-
-    Example:
-        >>> is_emoji("😀"), is_emoji("c#")
-        (True, False)
-    """
+    """Tell whether a token is a single character of the emoji and dingbats."""
     return _EMOJI.fullmatch(token) is not None
 
 
 def is_punctuation(mark: str) -> bool:
-    """Tell whether BERT's splitter sets a character apart.
+    """Tell whether a text is a character that BERT's splitter sets apart: a sign of ASCII, or of category P.
 
-    Args:
-        mark: Any text.
-
-    Returns:
-        True for one sign of ASCII, or of the categories P of a Unicode older than Python's.
-
-    Example:
-        >>> is_punctuation("!"), is_punctuation("a"), is_punctuation("!!")
-        (True, False, False)
+    Its Unicode is older than Python's, so it is asked about others than ASCII.
     """
     if len(mark) != 1 or mark.isascii():
         return mark in _SIGNS
@@ -71,18 +54,7 @@ def _stands_apart(character: str) -> bool:
 
 
 def is_term(token: str) -> bool:
-    """Tell whether a token of a vocabulary is a term: written with signs, or an emoji.
-
-    Args:
-        token: A token.
-
-    Returns:
-        True if the splitter would cut it and it is written as terms are.
-
-    Example:
-        >>> is_term("c#"), is_term("😀"), is_term("storm"), is_term("##s"), is_term("C#")
-        (True, True, False, False, False)
-    """
+    """Tell whether a token of a vocabulary is a term: the splitter would cut it, and it is written as terms are."""
     if token.isalnum() or token.startswith(CONTINUATION) or not TERM.fullmatch(token):
         return False
     return token == (token.lower() if token.isascii() else _normalized(token))

@@ -8,6 +8,8 @@ Texts for tokenizers of other kinds are cut by `tokenizers`, and their vectors a
 Both give the same tokens for every text, the same sums of int8 bit for bit, and vectors within 1e-6.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from itertools import pairwise

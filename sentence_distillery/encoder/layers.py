@@ -4,6 +4,8 @@ A layer is saved as Dense modules of sentence-transformers, so that this library
 how such a module becomes files: `save` and `load` get an object that does.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -165,6 +167,8 @@ class Hidden(Layer):
         """Read two Dense modules, if they are [I, -I, A] and [I, -I, B]."""
         widen = dense.read(0, {WEIGHT: (None, width)}, "ReLU")[WEIGHT]
         narrow = dense.read(1, {WEIGHT: (width, len(widen))}, "Identity")[WEIGHT]
+
+        # The blocks that pass the input on have to be there, or A and B would be cut at the wrong place.
         same = np.eye(width, dtype=np.float32)
         identities, given = np.concatenate([same, -same]), 2 * width
         if not (np.array_equal(widen[:given], identities) and np.array_equal(narrow[:, :given], identities.T)):

@@ -1,5 +1,7 @@
 """A static model: a vector for each token, and what follows their sum. It knows no file; `persistence` does."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,19 +22,7 @@ _VALUES: Final = 2**16  # of float16
 
 
 def as_levels(table: NDArray[np.float16], step: float) -> NDArray[np.int8]:
-    """Divide a table by the step between its levels.
-
-    Args:
-        table: (tokens, dimension) float16.
-        step: The step, above 0.
-
-    Returns:
-        (tokens, dimension) int8: k for each value k * step with |k| <= 127, and -128 for any other value.
-
-    Example:
-        >>> as_levels(np.array([[0.5, -1.0, 0.3]], np.float16), 0.5).tolist()
-        [[1, -2, -128]]
-    """
+    """Divide a table of float16 by the step between its levels: k for k * step with |k| <= 127, NO_LEVEL for others."""
     with np.errstate(invalid="ignore"):  # float16 has few enough values to list them, and some are not numbers
         values = np.arange(_VALUES, dtype=np.uint16).view(np.float16).astype(np.float32) / np.float32(step)
     within = np.abs(values) <= LEVELS

@@ -1,5 +1,7 @@
 """A model from its parts, under the names that pickles and the constructor of an encoder have for them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +25,7 @@ Arrays = tuple[Floats, Floats]
 
 
 def model_of(
-    tokenizer: "Tokenizer | Path | bytes",
+    tokenizer: Tokenizer | Path | bytes,
     stored: NDArray[Any],
     linear: Arrays | None = None,
     step: float | None = None,
@@ -40,6 +42,8 @@ def model_of(
     layers: tuple[Layer, ...] = () if hidden is None else (Hidden(*hidden),)
     if linear is not None:
         layers = (Linear(*linear),)
+
+    # A tokenizer from a file is not read before a text needs it.
     source = TokenizerFile(tokenizer) if isinstance(tokenizer, Path | bytes) else InMemory(tokenizer)
     return Model(
         Tokens(source, rules, vocabulary, of_means=linear is not None),

@@ -10,6 +10,8 @@ int8 and uint8 need the ranges of the dimensions. Without `ranges` they come fro
 of two calls cannot be compared. Take the ranges of one large sample for all calls instead.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -64,21 +66,7 @@ def quantize_embeddings(
 
 
 def check_precision(precision: str, allowed: tuple[str, ...] = PRECISIONS) -> None:
-    """Refuse an unknown precision.
-
-    Args:
-        precision: The given precision.
-        allowed: The known ones.
-
-    Raises:
-        ValueError: If it is not among `allowed`, which the message lists.
-
-    Example:
-        >>> check_precision("int8")
-        >>> check_precision("int4")
-        Traceback (most recent call last):
-        ValueError: precision is 'int4'; it is one of float32, int8, uint8, binary, ubinary.
-    """
+    """Raise ValueError for a precision that is not among `allowed`, which the message lists."""
     if precision not in allowed:
         raise ValueError(f"precision is {precision!r}; it is one of {', '.join(allowed)}.")
 

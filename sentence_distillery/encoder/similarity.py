@@ -1,5 +1,7 @@
 """Cosine similarity of embeddings: all against all, or pair by pair."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,29 +64,8 @@ def similarity_pairwise(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Float
     return cosines
 
 
-def compare(encoder: "StaticEncoder", first: str, second: str) -> float:
-    """Return the cosine of two texts.
-
-    Args:
-        encoder: The encoder.
-        first: A text.
-        second: Another one.
-
-    Returns:
-        The cosine in [-1, 1].
-
-    Raises:
-        InputError: If one of them has no known word.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> compare(load("released"), "The storm closed the port.", "The gale shut the harbour.") > 0.5
-        True
-
-    Reference:
-        Salton, Wong and Yang 1975, A Vector Space Model for Automatic Indexing,
-        https://doi.org/10.1145/361219.361220
-    """
+def compare(encoder: StaticEncoder, first: str, second: str) -> float:
+    """Return the cosine of two texts, in [-1, 1]; InputError if one of them has no known word."""
     (one, other), counts = encoder.encode_counting([first, second])
     for text, vector, count in zip((first, second), (one, other), counts, strict=True):
         if count == 0 or not vector.any():

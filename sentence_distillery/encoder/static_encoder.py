@@ -14,6 +14,8 @@ these are counted or not. A vector at unit length is the same for the table and 
 levels (int8) is summed directly, in integers: exact.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, overloa
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.adapters import Adapters, OnUnknown, checked_dimension
+from sentence_distillery.encoder.adapters import Adapters, CallOptions, EncodeOptions, OnUnknown, checked_dimension
 from sentence_distillery.encoder.core import Core, Counts, Form, Native, Simple
 from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.exchange.text_rules import TextRules
@@ -42,7 +44,6 @@ from sentence_distillery.encoder.precision import (
     check_precision,
     quantize_embeddings,
 )
-from sentence_distillery.encoder.progress import Progress
 from sentence_distillery.encoder.texts import as_texts, batches, shown
 from sentence_distillery.encoder.threads import in_batches
 from sentence_distillery.io.ragged import Floats, TokenIds
@@ -50,6 +51,8 @@ from sentence_distillery.io.unicode import whole_surrogates
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+    from sentence_distillery.encoder.progress import Progress
 
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
 STREAM_BATCH = 32_768  # texts of a stream that are held at a time
@@ -111,7 +114,7 @@ class StaticEncoder(Adapters):
     @overload
     def __init__(
         self,
-        model: "Tokenizer | Path | bytes",
+        model: Tokenizer | Path | bytes,
         stored: NDArray[Any],
         linear: Arrays | None = ...,
         step: float | None = ...,
@@ -129,13 +132,17 @@ class StaticEncoder(Adapters):
 
     def __init__(
         self,
-        model: Any,
+        model: Any = None,
         *parts: Any,
         truncate_dim: int | None = None,
         lexical_weight: float | None = None,
         **named: Any,
     ) -> None:
-        self.model: Model = model if isinstance(model, Model) else model_of(model, *parts, **named)
+        if not isinstance(model, Model):
+            model = model_of(*(parts if model is None else (model, *parts)), **named)
+        elif parts or named:
+            raise TypeError("Beside a model StaticEncoder takes truncate_dim and lexical_weight, by their names.")
+        self.model: Model = model
         weight = self.model.lexical_weight if lexical_weight is None else lexical_weight
         self.lexical_weight = checked_weight(weight, self.model.channel)
         self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
@@ -189,10 +196,13 @@ class StaticEncoder(Adapters):
             >>> StaticEncoder.from_pretrained("released", truncate_dim=64).encode("The storm closed the port.").shape
             (64,)
         """
+        # The name decides about the channel, since both names are of the same files.
         model = shared_model(model_directory(directory, revision, token))
         weight = lexical_weight
         if weight is None:
             weight = LEXICAL_WEIGHT if str(directory) == RELEASED_SEARCH else model.lexical_weight
+
+        # Everything but the channel stays shared with other encoders of these files.
         if lexical_dimension is not None:
             model = replace(model, channel=resized(model.channel, lexical_dimension, weight))
         return cls(model, truncate_dim=truncate_dim, lexical_weight=weight)
@@ -389,7 +399,7 @@ class StaticEncoder(Adapters):
         return self.model.card
 
     @property
-    def tokenizer(self) -> "Tokenizer":
+    def tokenizer(self) -> Tokenizer:
         """The tokenizer of `tokenizers`."""
         return self.model.tokens.tokenizer
 
@@ -441,36 +451,14 @@ class StaticEncoder(Adapters):
         self,
         texts: str | Iterable[str],
         *,
-        normalize_embeddings: bool = ...,
-        truncate_dim: int | None = ...,
-        batch_size: int | None = ...,
-        show_progress_bar: bool | None = ...,
         convert_to_numpy: Literal[True] = ...,
         convert_to_tensor: Literal[False] = ...,
         precision: Literal["float32"] = ...,
-        on_unknown: OnUnknown = ...,
-        prompt: str | None = ...,
-        prompt_name: str | None = ...,
-        max_length: int | None = ...,
+        **options: Unpack[CallOptions],
     ) -> Floats: ...
 
     @overload
-    def encode(
-        self,
-        texts: str | Iterable[str],
-        *,
-        normalize_embeddings: bool = ...,
-        truncate_dim: int | None = ...,
-        batch_size: int | None = ...,
-        show_progress_bar: bool | None = ...,
-        convert_to_numpy: bool = ...,
-        convert_to_tensor: bool = ...,
-        precision: Precision = ...,
-        on_unknown: OnUnknown = ...,
-        prompt: str | None = ...,
-        prompt_name: str | None = ...,
-        max_length: int | None = ...,
-    ) -> Any: ...
+    def encode(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any: ...
 
     def encode(
         self,
@@ -540,8 +528,12 @@ class StaticEncoder(Adapters):
         _check_count("batch_size", batch_size)
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
         call = self._call(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
-        progress = Progress(len(listed), shown=True) if show_progress_bar else None
+
+        # All options are checked before the first text is read.
+        progress = _progress(len(listed)) if show_progress_bar else None
         vectors = self._encode_all(listed, call, truncate_dim, batch_size, progress, precision=precision)
+
+        # One str gives one vector, whatever its type.
         if isinstance(texts, str):
             vectors = vectors[0]
         if convert_to_numpy and not convert_to_tensor:
@@ -826,6 +818,12 @@ def _levels(tokens: TokenIds, weights: Floats) -> Floats:
     """
     sums = tokens.sums(np.stack([weights, weights > 0], axis=1).astype(np.float32))
     return np.asarray(sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], np.float32(1)), np.float32)
+
+
+def _progress(texts: int) -> Progress:
+    from sentence_distillery.encoder.progress import Progress  # few calls show it
+
+    return Progress(texts, shown=True)
 
 
 def _check_count(name: str, count: int | None) -> None:

@@ -1,10 +1,15 @@
 """Encode many texts in threads, a batch of them at a time."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
-from sentence_distillery.encoder.progress import Progress
 from sentence_distillery.runtime.machine import cores
+
+if TYPE_CHECKING:
+    from sentence_distillery.encoder.progress import Progress
 
 BATCH = 32_768  # texts that a thread takes at a time, at most
 SMALLEST_BATCH = 2_048

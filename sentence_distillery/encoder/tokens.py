@@ -8,6 +8,8 @@ Both give the same ids. The core knows tokenizers as this library makes them; it
 needed: no rules of another library, no greatest length, and not the position of unknown tokens.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,13 +29,13 @@ LONG_TEXT: Final = 10_000  # characters
 
 # A word of so many characters is unknown. The tokenizer takes seconds to say so of millions, so the rest is left out.
 _LATIN: Final = "[A-Za-z0-9À-ÖØ-öø-ɏА-яЀ-џ]"
-_ENDLESS: Final = re.compile(f"({_LATIN}{{1000}}){_LATIN}{{4000,}}")
+_ENDLESS: Final = f"({_LATIN}{{1000}}){_LATIN}{{4000,}}"
 
 
 class Source(Protocol):
     """Where a tokenizer comes from."""
 
-    def tokenizer(self) -> "Tokenizer":
+    def tokenizer(self) -> Tokenizer:
         """Return the tokenizer; raises InputError if it cannot be read."""
         ...
 
@@ -41,7 +43,7 @@ class Source(Protocol):
         """Return what the native core looks up; None for a tokenizer of another kind."""
         ...
 
-    def pickled(self) -> "Tokenizer | bytes":
+    def pickled(self) -> Tokenizer | bytes:
         """Return what another machine needs."""
         ...
 
@@ -50,9 +52,9 @@ class Source(Protocol):
 class InMemory:
     """A tokenizer that is there already."""
 
-    given: "Tokenizer"
+    given: Tokenizer
 
-    def tokenizer(self) -> "Tokenizer":
+    def tokenizer(self) -> Tokenizer:
         """Return it."""
         return self.given
 
@@ -60,7 +62,7 @@ class InMemory:
         """Parse its vocabulary; None if it is of another kind."""
         return parsed(self.given.to_str().encode())
 
-    def pickled(self) -> "Tokenizer | bytes":
+    def pickled(self) -> Tokenizer | bytes:
         """Return it, which can be pickled."""
         return self.given
 
@@ -82,7 +84,7 @@ class Tokens:
     of_means: bool = False
 
     @cached_property
-    def tokenizer(self) -> "Tokenizer":
+    def tokenizer(self) -> Tokenizer:
         """The tokenizer of `tokenizers`."""
         return self.source.tokenizer()
 
@@ -118,6 +120,8 @@ class Tokens:
         """
         if not texts:
             return TokenIds.from_lists([])
+
+        # The core neither counts tokens nor keeps the places of unknown ones, which a length and rules need.
         if max_length is not None:
             return self._by_rules(texts, self._cut_at(max_length))
         if self.rules is not None:
@@ -141,5 +145,5 @@ class Tokens:
 
     def _cut(self, texts: list[str]) -> TokenIds:
         """Cut texts by the tokenizer; UNKNOWN_ID for an unknown token or punctuation."""
-        read = [_ENDLESS.sub(r"\1", text) if len(text) > LONG_TEXT else text for text in texts]
+        read = [re.sub(_ENDLESS, r"\1", text) if len(text) > LONG_TEXT else text for text in texts]
         return self._by_rules(read, TextRules())

@@ -5,6 +5,8 @@ file and directory that they put in its place, and the readers compare the files
 them. Without a ledger nothing is noted or compared.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field

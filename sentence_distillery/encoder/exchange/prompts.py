@@ -1,5 +1,7 @@
 """Prompts, which are put before a text, as in sentence-transformers."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -22,23 +24,9 @@ class Prompts:
     default: str | None = None
 
     def chosen(self, prompt: str | None, name: str | None) -> str:
-        """Choose the prompt of a call.
+        """Return the text to put before each text, perhaps empty: given, or by its name, or the default one.
 
-        Args:
-            prompt: Its text; None takes one by its name.
-            name: Its name; None takes the default one.
-
-        Returns:
-            The text to put before each text, perhaps empty.
-
-        Raises:
-            TypeError: If `prompt` is not a str.
-            ValueError: If both are given, or there is no prompt of this name.
-
-        Example:
-            >>> prompts = Prompts({"query": "find: ", "document": ""})
-            >>> prompts.chosen(None, "query"), prompts.chosen("ask: ", None), prompts.chosen(None, None)
-            ('find: ', 'ask: ', '')
+        Raises TypeError if `prompt` is not a str, ValueError if both are given or there is no prompt of this name.
         """
         if prompt is not None and name is not None:
             raise ValueError(f"prompt {prompt!r} and prompt_name {name!r} are given; give one of them.")
@@ -46,6 +34,8 @@ class Prompts:
             if not isinstance(prompt, str):
                 raise TypeError(f"prompt is a str, not {type(prompt).__name__}.")
             return prompt
+
+        # A name that the model lacks is refused, and not taken for no prompt.
         wanted = self.default if name is None else name
         if wanted is None:
             return ""

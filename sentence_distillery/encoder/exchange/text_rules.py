@@ -1,5 +1,7 @@
 """Rules by which a text becomes the tokens of another library; `persistence.texts` says whose rules are which."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +30,7 @@ class TextRules:
     left_out: int | None = None
     max_length: int | None = None
 
-    def token_ids(self, tokenizer: "Tokenizer", texts: list[str], characters: int) -> TokenIds:
+    def token_ids(self, tokenizer: Tokenizer, texts: list[str], characters: int) -> TokenIds:
         """Turn texts into tokens.
 
         Args:
@@ -53,36 +55,17 @@ class TextRules:
         return tokens if self.left_out is None else tokens.without(self.left_out)
 
 
-def _encoded(tokenizer: "Tokenizer", texts: list[str]) -> Sequence[Any]:
+def _encoded(tokenizer: Tokenizer, texts: list[str]) -> Sequence[Any]:
     return tokenizer.encode_batch_fast(texts, add_special_tokens=False) if texts else []
 
 
-def median_length(tokenizer: "Tokenizer") -> int:
-    """Compute the median number of characters in a token, as model2vec does.
-
-    Example:
-        >>> from sentence_distillery.encoder.tokenizer import static_tokenizer
-        >>> median_length(static_tokenizer(["[UNK]", "a", "storm"]))
-        5
-    """
+def median_length(tokenizer: Tokenizer) -> int:
+    """Compute the median number of characters in a token, as model2vec does."""
     return int(np.median([len(token) for token in tokenizer.get_vocab()]))
 
 
-def unknown_id(tokenizer: "Tokenizer") -> int | None:
-    """Find the id of the unknown token, as model2vec does.
-
-    Args:
-        tokenizer: A tokenizer of any model: WordPiece, BPE, WordLevel or Unigram.
-
-    Returns:
-        The id, or None if there is no such token.
-
-    Example:
-        >>> from tokenizers import Tokenizer
-        >>> from tokenizers.models import BPE
-        >>> unknown_id(Tokenizer(BPE({"a": 0}, []))) is None
-        True
-    """
+def unknown_id(tokenizer: Tokenizer) -> int | None:
+    """Find the id of the unknown token of any tokenizer, as model2vec does; None if there is none."""
     model = tokenizer.model
     if hasattr(model, "unk_token"):
         return None if model.unk_token is None else tokenizer.token_to_id(model.unk_token)

@@ -1,5 +1,7 @@
 """The vocabulary of a WordPiece tokenizer as this library makes it, which the native core looks up."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping
@@ -84,14 +86,10 @@ class Loaded:
 
 
 def loaded(content: bytes) -> Loaded | None:
-    """Have the native core read the vocabulary in a tokenizer.json, some twenty times as fast as `vocabulary_of`.
+    """Have the native core read the vocabulary in a tokenizer.json, some ten times as fast as `vocabulary_of`.
 
-    Args:
-        content: The content of the file.
-
-    Returns:
-        The vocabulary; None if there is no core, or if the file is anything but what `tokenizers` writes for a student:
-        then `vocabulary_of` says what it is.
+    None if there is no core, or if the file is anything but what `tokenizers` writes for a student: then
+    `vocabulary_of` says what it is.
     """
     core, place = loading.core(), _PLACE.search(content)
     if core is None or place is None:
@@ -109,6 +107,8 @@ def _checked(core: Any, content: bytes, start: int, end: int, sizes: Sizes, odd:
     longest, normalizer = settings_of(rest)
     if rest["model"]["vocab"] != json.loads(_MARK) or normalizer is None:  # another one was scanned
         return None
+
+    # The core finds fewer kinds of terms than this library writes, so their characters are looked at.
     terms = {term: odd[term] for term in terms_of(rest)}
     term_ids(rest, next(iter(odd), None), odd)
     if not terms_are_apart(list(terms)):
@@ -137,16 +137,9 @@ def parsed(content: bytes) -> Vocabulary | None:
 
 
 def vocabulary_of(content: Any) -> Vocabulary:
-    """Take the vocabulary out of a student's tokenizer.
+    """Take the vocabulary out of the content of a student's tokenizer.json.
 
-    Args:
-        content: What its tokenizer.json holds.
-
-    Returns:
-        The vocabulary.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: If it is the JSON of anything else.
+    Raises ValueError, KeyError, TypeError or AttributeError if it is anything else.
     """
     longest, normalizer = settings_of(content)
     words = by_id(content["model"]["vocab"])
@@ -156,16 +149,9 @@ def vocabulary_of(content: Any) -> Vocabulary:
 
 
 def settings_of(content: Any) -> tuple[int, int | None]:
-    """Check that a tokenizer has a student's settings.
+    """Check that a tokenizer has a student's settings; its tokens are not looked at.
 
-    Args:
-        content: What its tokenizer.json holds; its tokens are not looked at.
-
-    Returns:
-        The characters of its longest word, and the number of its normalizer in the core.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: As `vocabulary_of` does.
+    Returns the characters of its longest word, and the number of its normalizer in the core. Raises as `vocabulary_of`.
     """
     if content.get("truncation") is not None:
         raise ValueError(f"its truncation is {content['truncation']!r}, not null")
@@ -178,18 +164,10 @@ def settings_of(content: Any) -> tuple[int, int | None]:
 
 
 def term_ids(content: Any, first: str | None, odd: Mapping[str, int]) -> list[int]:
-    """Check that a tokenizer has a student's tokens.
+    """Check that a tokenizer has a student's tokens, and return the ids of its terms. Raises as `vocabulary_of`.
 
-    Args:
-        content: What its tokenizer.json holds; its vocabulary is not looked at.
-        first: The token with the id 0; None if there are no tokens.
-        odd: The ids of the tokens that are not letters and digits of ASCII alone.
-
-    Returns:
-        The ids of its terms.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: As `vocabulary_of` does.
+    `first` is the token with the id 0, None if there are no tokens. `odd` has the ids of the tokens that are not
+    letters and digits of ASCII alone. The vocabulary in `content` is not looked at.
     """
     if first is None or first != content["model"]["unk_token"]:
         raise ValueError(f"its first token is {first!r}, expected the unknown one")

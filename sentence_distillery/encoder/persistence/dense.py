@@ -1,5 +1,7 @@
 """The Dense modules of sentence-transformers, each a folder with config.json and model.safetensors."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

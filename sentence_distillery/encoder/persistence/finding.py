@@ -1,5 +1,7 @@
 """Where a model is: it comes with the library, or is in a directory or on a hub."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Final
 
@@ -19,26 +21,9 @@ _RELEASES = {
 
 
 def model_directory(name: str | Path, revision: str | None = None, token: str | bool | None = None) -> Path:
-    """Find the directory of a model, and download one of a hub.
+    """Find the directory of a model by its name, its path or its id on a hub, and download one of a hub.
 
-    Args:
-        name: "released" or "released-search" for a model that comes with the library, "released-multilingual" for the
-            one that `make multilingual` builds, or a directory, or the id of a model on a hub.
-        revision: A commit, branch or tag of a hub id; None is the main branch.
-        token: A token of the hub; None for the one that is saved.
-
-    Returns:
-        The directory, which exists.
-
-    Raises:
-        InputError: If there is no such directory or model.
-
-    Example:
-        >>> model_directory("released").name
-        'released'
-        >>> model_directory("./my-model")
-        Traceback (most recent call last):
-        sentence_distillery.io.errors.InputError: './my-model' ...
+    `revision` and `token` are those of `from_pretrained`. Raises InputError if there is no such directory or model.
     """
     directory = _RELEASES.get(str(name), Path(name))
     if str(name) == RELEASED_MULTILINGUAL and not directory.exists():

@@ -1,5 +1,7 @@
 """Read the JSON files of a model, of a bounded size."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any, Final
@@ -11,21 +13,7 @@ REMEDY: Final = "Download or copy the model again, or save it again with save_pr
 
 
 def check_file(path: Path, largest: int | None = None) -> None:
-    """Refuse a path that exists and is not a file, which may never end, or is too large to read.
-
-    Args:
-        path: The path; it need not exist.
-        largest: The greatest number of bytes, at least 1; None allows any.
-
-    Raises:
-        InputError: If it is not a file, or has more bytes.
-
-    Example:
-        >>> check_file(Path("no-such-file"))
-        >>> check_file(Path("."))
-        Traceback (most recent call last):
-        sentence_distillery.io.errors.InputError: . is not a file. ...
-    """
+    """Raise InputError for a path that is there and not a file, which may never end, or has over `largest` bytes."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is not a file. {REMEDY}")
     if largest is not None and path.exists() and (size := path.stat().st_size) > largest:
@@ -33,22 +21,7 @@ def check_file(path: Path, largest: int | None = None) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file.
-
-    Args:
-        path: The file, of at most LARGEST_JSON bytes.
-
-    Returns:
-        Its content.
-
-    Raises:
-        InputError: If it does not exist, is too large or is not JSON.
-
-    Example:
-        >>> read_json(Path("no-such-file"))
-        Traceback (most recent call last):
-        sentence_distillery.io.errors.InputError: no-such-file cannot be read: it does not exist. ...
-    """
+    """Read a JSON file of at most LARGEST_JSON bytes; InputError if it does not exist, is too large or is not JSON."""
     check_file(path, LARGEST_JSON)
     try:
         return json.loads(path.read_bytes())
@@ -58,22 +31,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Read a JSON file that holds an object.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The object.
-
-    Raises:
-        InputError: As `read_json` does, and if it holds anything else.
-
-    Example:
-        >>> read_object(Path("no-such-file"))
-        Traceback (most recent call last):
-        sentence_distillery.io.errors.InputError: no-such-file cannot be read: it does not exist. ...
-    """
+    """Read a JSON file that holds an object; InputError as `read_json`, and if it holds anything else."""
     content = read_json(path)
     if not isinstance(content, dict):
         raise InputError(f"{path} holds a {type(content).__name__}, expected an object. {REMEDY}")

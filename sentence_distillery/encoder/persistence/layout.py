@@ -9,6 +9,8 @@ Without modules.json config.json says which layers there are. What these files s
 refused, with the file and the entry.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -138,6 +140,8 @@ def _read_config(directory: Path) -> dict[str, Any]:
     if not path.exists() and (directory / MODULES).exists():
         return {}
     config = read_json(path)
+
+    # A transformer has a config.json, too, and its users look for a reason.
     other = config.get("model_type") if isinstance(config, dict) else None
     known = isinstance(config, dict) and (set(_SHAPE) <= set(config) or "normalize" in config or other == "model2vec")
     if not known:
@@ -185,6 +189,8 @@ def _check_modules(directory: Path, modules: list[tuple[str, str]]) -> None:
             "it has StaticEmbedding, then up to two Dense, then Normalize or nothing. Load it with "
             "sentence-transformers."
         )
+
+    # Normalize has no parameters, but newer versions name the vector that it takes.
     for kind, folder in modules:
         if kind == "Normalize" and (directory / folder / CONFIG).exists():
             refuse_other_input(directory / folder / CONFIG, read_object(directory / folder / CONFIG))

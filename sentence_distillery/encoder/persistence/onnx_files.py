@@ -226,22 +226,7 @@ def _config(encoder: "StaticEncoder") -> dict[str, object]:
 
 
 def onnx_bytes(encoder: "StaticEncoder") -> bytes:
-    """Return the ONNX file of an encoder of kind static or deep.
-
-    Args:
-        encoder: The encoder.
-
-    Returns:
-        The content of the file, the same for the same encoder.
-
-    Raises:
-        ModuleNotFoundError: If the package `onnx` is not installed.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> len(onnx_bytes(load("released", truncate_dim=32))) // 100_000  # 54,438 tokens, a byte a number
-        17
-    """
+    """Return the ONNX file of an encoder of kind static or deep, the same for the same encoder."""
     from onnx import ModelProto, OperatorSetIdProto
 
     model = ModelProto(
@@ -340,6 +325,8 @@ def _unit_nodes(vectors: str, spread: bool) -> "list[NodeProto]":
         _node("Max", "length smallest", "divisor"),
         _node("Div", f"{vectors} divisor", "sentence_embedding"),
     ]
+
+    # Where a layer follows, each token gets the vector of its text, so that their mean is this vector.
     if not spread:
         return [*nodes, _node("Identity", "vectors", "last_hidden_state")]
     return [

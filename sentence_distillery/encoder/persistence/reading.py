@@ -9,6 +9,8 @@
 All encoders of the same files share one model.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
@@ -16,7 +18,6 @@ from weakref import WeakValueDictionary
 from sentence_distillery.encoder.characters import UNKNOWN_ID
 from sentence_distillery.encoder.layers import Layer
 from sentence_distillery.encoder.model import Model, Table
-from sentence_distillery.encoder.persistence.dense import DenseFolders
 from sentence_distillery.encoder.persistence.json_files import REMEDY
 from sentence_distillery.encoder.persistence.layout import Layout, read_layout
 from sentence_distillery.encoder.persistence.names import CARD, SETTINGS, SHA256, TORCH_TABLE, WEIGHTS
@@ -50,21 +51,9 @@ def _signature(directory: Path) -> _Signature:
 
 
 def read_model(directory: Path) -> Model:
-    """Read a static model, whichever of the three libraries saved it.
+    """Read a static model, whichever of the three libraries saved it; arrays are read-only views of its files.
 
-    Args:
-        directory: The directory of the model.
-
-    Returns:
-        The model; the arrays of its table are read-only views of the file.
-
-    Raises:
-        InputError: If a file is missing, broken, not finite or of the wrong shape, or if it is another kind of model.
-
-    Example:
-        >>> from sentence_distillery.encoder.persistence.finding import model_directory
-        >>> read_model(model_directory("released")).table.stored.dtype.name
-        'int8'
+    Raises InputError if a file is missing, broken, not finite or of the wrong shape, or if it is another kind of model.
     """
     check_directory(directory)
     layout = read_layout(directory)
@@ -104,6 +93,8 @@ def _read_table(file: TensorFile, layout: Layout, by_model2vec: bool) -> tuple[T
     source = TextSource(layout, by_model2vec)
     texts, step = source.read(), layout.config.get("step")
     table = read_table(file, texts, step)
+
+    # An unknown token with a vector counts, so a look-up that leaves it out would be wrong.
     if texts.tokens.rules is not None or not table.stored[UNKNOWN_ID].any():
         return texts, table
     if layout.ours:
@@ -116,6 +107,8 @@ def _read_table(file: TensorFile, layout: Layout, by_model2vec: bool) -> tuple[T
 def _read_layers(layout: Layout, width: int, digests: Digests) -> tuple[Layer, ...]:
     if layout.layer is None:
         return ()
+    from sentence_distillery.encoder.persistence.dense import DenseFolders  # most models have no layer
+
     return (layout.layer.load(DenseFolders(layout.directory, layout.denses, digests), width),)
 
 

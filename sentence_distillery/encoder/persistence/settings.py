@@ -1,5 +1,7 @@
 """config_sentence_transformers.json: prompts, and the dimensions that are kept."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,22 +25,16 @@ class Settings:
 def read_settings(path: Path, applied: bool) -> Settings:
     """Read config_sentence_transformers.json, if there is one.
 
-    Args:
-        path: The file.
-        applied: Whether the library that saved the model applies this file; model2vec does not.
-
-    Returns:
-        What it sets.
-
-    Raises:
-        InputError: If a value is of another type, is one that this library does not apply, or would be ignored by the
-            library that saved the model.
+    `applied` says whether the library that saved the model applies this file; model2vec does not. Raises InputError if
+    a value is of another type, is one that this library does not apply, or that the library that saved it ignores.
     """
     if not path.exists():
         return Settings()
     content = read_object(path)
     _refuse_other(path, content)
     found = Settings(_prompts(path, content), _truncate_dim(path, content.get("truncate_dim")))
+
+    # A user of such a model would get other vectors than in the library that saved it.
     if not applied and (found.prompts.default is not None or found.truncate_dim is not None):
         raise InputError(
             f"{path} has a default_prompt_name or a truncate_dim, which sentence-transformers applies, and model2vec, "

@@ -1,5 +1,7 @@
 """The table of token vectors and the lexical channel, in the file of weights."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,18 +28,10 @@ from sentence_distillery.io.errors import InputError
 
 
 def read_table(file: TensorFile, texts: Texts, step: Any) -> Table:
-    """Read the table.
+    """Read the table, a read-only view of the file, with a row for each token of `texts`.
 
-    Args:
-        file: The file of weights.
-        texts: How texts become tokens, each of which needs a row.
-        step: What config.json has for the step between levels.
-
-    Returns:
-        The table, a read-only view of the file; its step is None if it has no levels.
-
-    Raises:
-        InputError: If it is missing, empty or not finite, has too few rows, or values that are not levels.
+    `step` is what config.json has for the step between levels. Raises InputError if the table is missing, empty or not
+    finite, has too few rows, or values that are not levels.
     """
     name = TORCH_TABLE if TORCH_TABLE in file.names else TABLE
     rows = texts.rows if texts.exactly and ROWS not in file.names else None
@@ -72,6 +66,8 @@ def _folded(file: TensorFile, table: NDArray[Any], texts: Texts) -> NDArray[Any]
         places = file.tensors({ROWS: (texts.rows if texts.exactly else None,)}, NUMBERS)[ROWS]
         if not np.issubdtype(places.dtype, np.integer):
             raise InputError(f"{file.path}: tensor '{ROWS}' is {places.dtype}, not of whole numbers. {REMEDY}")
+
+        # Checked before it is used: NumPy would read a negative row from the end.
         if places.min(initial=0) < 0 or places.max(initial=0) >= len(table):
             raise InputError(
                 f"{file.path}: tensor '{ROWS}' points outside the {len(table)} rows of the table. {REMEDY}"

@@ -5,6 +5,8 @@ reads its pages when they are needed, and processes share them; but if another p
 killed (SIGBUS), so replace such a file, do not write into it.
 """
 
+from __future__ import annotations
+
 import json
 import mmap
 from collections.abc import Collection, Mapping
@@ -61,6 +63,8 @@ class TensorFile:
         for name in shapes:
             if (found_type := self._header[name]["dtype"]) not in types:
                 raise InputError(f"{self.path}: tensor '{name}' is {found_type}, expected {', '.join(types)}.")
+
+        # The header was checked, so the views lie within the file.
         found = {name: self._view(name) for name in shapes}
         for name, expected in shapes.items():
             have = found[name].shape
@@ -113,6 +117,7 @@ def _parsed(data: bytes | mmap.mmap) -> dict[str, Any]:
 
 def _fits(header: Mapping[str, Any], data: bytes | mmap.mmap) -> bool:
     """Tell whether the tensors of a header follow one another and fill the file."""
+    # As in `safetensors`: no gap, no overlap, nothing behind the last one.
     entries = [entry for name, entry in header.items() if name != _METADATA]
     place = 0
     for entry in sorted(entries, key=lambda entry: tuple(entry["data_offsets"])):

@@ -10,6 +10,8 @@ If a look-up in the native core gives these tokens, it is taken. Otherwise the p
 tokenizer.json, which takes some ten times as long.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,6 +97,7 @@ class TextSource:
         return Texts(Tokens(file, known=vocabulary), vocabulary.size)
 
     def _of_paper(self) -> Texts:
+        # Its means are of all tokens, so the tokenizer has to cut the whole text.
         tokenizer = TokenizerFile(self._path).tokenizer()
         if tokenizer.truncation is not None:
             raise InputError(f"{self._path}: truncation is {tokenizer.truncation}; that of a student is null. {REMEDY}")
@@ -105,6 +108,8 @@ class TextSource:
         tokenizer = TokenizerFile(self._path).tokenizer()
         _refuse_chance_and_gaps(self._path, tokenizer)
         rows = max(tokenizer.get_vocab().values(), default=-1) + 1
+
+        # The library that saved the model decides about length and unknown tokens.
         if self.by_model2vec:
             tokenizer.no_truncation()  # it cuts texts itself
             rules = TextRules(unknown_id(tokenizer), self._length(self._config.get(MAX_LENGTH, MODEL2VEC_LENGTH)))
@@ -137,7 +142,7 @@ def _is_id(value: object, tokens: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < tokens
 
 
-def _refuse_chance_and_gaps(path: Path, tokenizer: "Tokenizer") -> None:
+def _refuse_chance_and_gaps(path: Path, tokenizer: Tokenizer) -> None:
     """Refuse a tokenizer that draws by chance, or lacks its unknown token, which its own library notices late."""
     model = tokenizer.model
     if getattr(model, "dropout", None):

@@ -1,5 +1,7 @@
 """tokenizer.json, which the package `tokenizers` reads, or the native core alone."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +25,7 @@ class TokenizerFile:
 
     source: Path | bytes
 
-    def tokenizer(self) -> "Tokenizer":
+    def tokenizer(self) -> Tokenizer:
         """Read it for `tokenizers`; raises InputError if it is not a tokenizer."""
         from tokenizers import Tokenizer
 
@@ -54,6 +56,7 @@ class TokenizerFile:
         if isinstance(self.source, Path):
             check_file(self.source, LARGEST_JSON)
         try:
+            # The core reads what `tokenizers` writes; errors are those of the parser of JSON.
             content = self.pickled()
             return loaded(content) or vocabulary_of(json.loads(content))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -73,6 +73,8 @@ def refuse_other_content(directory: Path) -> None:
         return
     if not directory.is_dir():
         raise InputError(f"{directory} is a file; name a directory to save the model in.")
+
+    # What other libraries put beside a model counts as its own; anything else is the user's.
     for entry in sorted(directory.iterdir()):
         module = entry.is_dir() and entry.name[:1].isdigit()  # 1_Dense, 2_Normalize, 0_StaticEmbedding
         if not module and entry.name not in _OF_A_MODEL:

@@ -20,9 +20,10 @@ from sentence_distillery.distillation.soft_labels import (
     soft_label_schema,
     word_schema,
 )
+from sentence_distillery.distillation.vocabulary import count_words
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
-from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer, count_words, static_tokenizer
+from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer, static_tokenizer
 from sentence_distillery.encoder.tokens import Tokens
 from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
 from sentence_distillery.io.artifacts import write_json, write_table
