@@ -1,4 +1,4 @@
-"""Rules by which a text becomes the tokens of another library; `persistence.texts` says whose rules are which."""
+"""Rules by which a text becomes the tokens of another library; `persistence.text_source` says whose rules are which."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A model's directory, as this library, sentence-transformers or model2vec saved it.
 
     layout.py       config.json, modules.json        which layers, and whose model it is
-    texts.py        tokenizer.json                   how texts become tokens
+    text_source.py  tokenizer.json                   how texts become tokens
     table.py        model.safetensors                the vectors of tokens, and the lexical channel
     dense.py        1_Dense, 2_Dense                 the layers after the sum
     settings.py     config_sentence_transformers.json
@@ -24,7 +24,7 @@ from sentence_distillery.encoder.persistence.names import CARD, SETTINGS, SHA256
 from sentence_distillery.encoder.persistence.settings import read_settings
 from sentence_distillery.encoder.persistence.table import read_channel, read_table
 from sentence_distillery.encoder.persistence.tensor_file import Digests, TensorFile
-from sentence_distillery.encoder.persistence.texts import Texts, TextSource
+from sentence_distillery.encoder.persistence.text_source import Texts, TextSource
 from sentence_distillery.io.checksums import check_directory
 from sentence_distillery.io.errors import InputError
 

@@ -23,7 +23,7 @@ from sentence_distillery.encoder.persistence.json_files import REMEDY
 from sentence_distillery.encoder.persistence.layout import Layout
 from sentence_distillery.encoder.persistence.names import FACTORS, IDF, ROWS, STEMS, TABLE, TORCH_TABLE
 from sentence_distillery.encoder.persistence.tensor_file import NUMBERS, TensorFile
-from sentence_distillery.encoder.persistence.texts import Texts
+from sentence_distillery.encoder.persistence.text_source import Texts
 from sentence_distillery.io.errors import InputError
 
 
