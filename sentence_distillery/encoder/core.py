@@ -134,9 +134,13 @@ class Simple:
             vectors = self._vectors(part, wanted, form)[:, :wanted]
             if form is Form.UNIT:
                 vectors = unit_rows(vectors)
-            if out.dtype != np.float32:
-                vectors = np.packbits(vectors > 0, axis=1) ^ np.uint8(0x80 if out.dtype == np.int8 else 0)
-            out[start : start + CHUNK] = vectors.astype(out.dtype, copy=False)
+            rows = out[start : start + CHUNK]
+            if out.dtype == np.float32:
+                rows[:] = vectors
+            else:
+                rows.view(np.uint8)[:] = np.packbits(vectors > 0, axis=1) ^ np.uint8(
+                    0x80 if out.dtype == np.int8 else 0
+                )
 
     def _vectors(self, tokens: TokenIds, width: int, form: Form) -> Floats:
         """Compute sums or means, and what follows them; with the channel if `width` reaches into it."""

@@ -125,6 +125,6 @@ def _descending(cosines: Floats, count: int) -> Rows:
 
     # Only these are sorted, where most are not among the largest. They are in the order of rows and of places.
     rows, places = np.nonzero(cosines >= border[:, None])
-    ordered = places[np.lexsort((-cosines[rows, places], rows))]
+    ordered: Rows = places[np.lexsort((-cosines[rows, places], rows))]
     starts = np.searchsorted(rows, np.arange(len(cosines)))
     return ordered[starts[:, None] + np.arange(count)]

@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tokenizers import normalizers
 
 from measurements import fuzz
 from measurements.release import unicode_tables
 from sentence_distillery import load
 from sentence_distillery.encoder.core import Form, Native, Simple, native_vocabulary
+from sentence_distillery.encoder.layers import Hidden, Layer, Linear
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import BERT, FULL, Vocabulary
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import NORMALIZER, UNKNOWN, static_tokenizer
-from sentence_distillery.io.ragged import Floats, TokenIds
+from sentence_distillery.io.ragged import TokenIds
 from tests.sentence_distillery.distillation.conftest import static_encoder, subprocess_environment, table
 
 pytestmark = pytest.mark.skipif(loading.core() is None, reason="the native core was not compiled")
@@ -262,20 +264,11 @@ def test_buckets_of_other_shapes_are_refused() -> None:
             compiled().write_buckets(*arguments)
 
 
-class Layer:
-    """A layer as `core` takes it, with weights drawn at random."""
-
-    def __init__(self, inputs: int, outputs: int, of_means: bool, seed: int = 0) -> None:
-        rng = np.random.default_rng(seed)
-        drawn = rng.normal(size=(outputs, inputs)).astype(np.float32)
-        self.of_means = of_means
-        bias = rng.normal(size=outputs).astype(np.float32)
-        self.arrays = (drawn, bias) if of_means else (np.ascontiguousarray(drawn.T), drawn / inputs)
-
-    def apply(self, vectors: Floats) -> Floats:
-        """The same by NumPy."""
-        first, second = self.arrays
-        return vectors @ first.T + second if self.of_means else vectors + np.maximum(vectors @ first, 0) @ second
+def drawn_layer(inputs: int, outputs: int, of_means: bool) -> Layer:
+    """A linear or a hidden layer with weights drawn at random."""
+    rng = np.random.default_rng(0)
+    weight, bias = (rng.normal(size=shape).astype(np.float32) for shape in ((outputs, inputs), outputs))
+    return Linear(weight, bias) if of_means else Hidden(np.ascontiguousarray(weight.T), weight / np.float32(inputs))
 
 
 @pytest.mark.parametrize("of_means", [False, True])
@@ -283,7 +276,7 @@ class Layer:
 def test_layers_are_computed_as_by_numpy(dimension: int, outputs: int, of_means: bool) -> None:
     """For any number of texts, of which each has the same vector alone; cut, at unit length and as bits."""
     rng, words = np.random.default_rng(dimension), [UNKNOWN, *"abcdefgh"]
-    layer = Layer(dimension, outputs, of_means)
+    layer = drawn_layer(dimension, outputs, of_means)
     rows = rng.integers(-127, 128, (len(words), dimension)).astype(np.int8)
     rows[0] = 0
     vocabulary = compiled().Vocabulary(words, [], 100, FULL)
@@ -309,7 +302,7 @@ def test_layers_are_computed_as_by_numpy(dimension: int, outputs: int, of_means:
                 native.encode([texts[place]], alone, form)
                 np.testing.assert_array_equal(alone[0], found[place])
         for kind, shift in ((np.uint8, 0), (np.int8, 0x80)):
-            bits = np.empty((len(texts), -(-width // 8)), kind)
+            bits: NDArray[Any] = np.empty((len(texts), -(-width // 8)), kind)
             native.encode(texts, bits, Form.UNIT, None, width)
             native.encode(texts, found, Form.UNIT)
             np.testing.assert_array_equal(bits.view(np.uint8) ^ np.uint8(shift), np.packbits(found > 0, axis=1))
@@ -324,7 +317,9 @@ def test_bits_of_texts_that_go_either_way(precision: str) -> None:
     core, simple = encoder._core, encoder._simple
     for kind in (np.uint8, np.int8):
         for width in (21, 16, 3):
-            found, expected = (np.empty((len(texts), -(-width // 8)), kind) for _ in range(2))
+            shape = (len(texts), -(-width // 8))
+            found: NDArray[Any] = np.empty(shape, kind)
+            expected: NDArray[Any] = np.empty(shape, kind)
             core.encode(texts, found, Form.UNIT, None, width)
             simple.encode(texts, expected, Form.UNIT, None, width)
             np.testing.assert_array_equal(found, expected)
