@@ -125,6 +125,7 @@ def _descending(cosines: Floats, count: int) -> Rows:
 
     # Only these are sorted, where most are not among the largest. They are in the order of rows and of places.
     rows, places = np.nonzero(cosines >= border[:, None])
-    ordered: Rows = places[np.lexsort((-cosines[rows, places], rows))]
+    ordered = places[np.lexsort((-cosines[rows, places], rows))]
     starts = np.searchsorted(rows, np.arange(len(cosines)))
-    return ordered[starts[:, None] + np.arange(count)]
+    first: Rows = ordered[starts[:, None] + np.arange(count)]
+    return first
