@@ -86,7 +86,10 @@ class TensorFile:
     @cached_property
     def _data(self) -> memoryview:
         data = self._mapped() if self.content is None else self.content
-        if data[: len(self._start)] != self._start:
+
+        # Another process may have replaced the file since its header was read.
+        ends = [len(self._start) + self._header[name]["data_offsets"][1] for name in self.names]
+        if data[: len(self._start)] != self._start or len(data) < max(ends, default=0):
             raise InputError(f"{self.path} changed while it was read. {REMEDY}")
         return data
 
