@@ -3,6 +3,7 @@
 #                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>, PROMPT=<text before each text>,
 #                  START_FROM=released. Writes conf/profile/<name>.yaml
 # make test        the tests, all but those of `make endurance`
+# make simple      those of the encoder without the native core, as where there is no compiler
 # make endurance   the tests that kill, cut off and restart real runs, servers and crawls, start many at once, or sweep widely;
 #                  GRAPH_EXAMPLES=500 random repositories
 # make torture     every file of a small run damaged, every stage killed: an hour; TORTURE=<directory> to go on there
@@ -33,7 +34,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz mutation nightly wheels pareto release signs \
+.PHONY: run distil test simple endurance graphs torture ui bench fuzz mutation nightly wheels pareto release signs \
   parser multilingual mpnet benchmarks publish figures site javascript lint lock clean
 
 INSTALLED := .venv/.installed
@@ -86,6 +87,10 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 python -m pytest --nu
   --no-loadscope-reorder --durations 12
 test: $(READY)
 	$(PYTEST) -m "not endurance"
+
+simple: export SENTENCE_DISTILLERY_NATIVE := 0
+simple: $(READY)
+	$(PYTEST) -m "not endurance" tests/sentence_distillery/encoder
 
 torture: $(READY)
 	python -m tests.torture --directory $(or $(TORTURE),.torture) --result reports/torture.json

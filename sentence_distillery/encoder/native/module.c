@@ -338,14 +338,26 @@ static int set_table(EncoderObject *made, PyObject *rows, float unit)
     return 0;
 }
 
-/* Copy an array of one kind of number out of its buffer, and count its numbers. */
-static void *copied(PyObject *array, char format, size_t *count)
+/* The names of C's types by which buffers tell what they hold; which one has so many bits differs between systems. */
+#define INT32 "il"
+#define UINT32 "IL"
+#define INT64 "lq"
+#define FLOAT32 "f"
+
+static int holds(const Py_buffer *view, const char *formats, Py_ssize_t size)
+{
+    return view->format && strlen(view->format) == 1 && strchr(formats, view->format[0]) && view->itemsize == size &&
+           (uintptr_t)view->buf % (uintptr_t)size == 0;
+}
+
+/* Copy an array of numbers of 32 bits out of its buffer, and count them. */
+static void *copied(PyObject *array, const char *formats, size_t *count)
 {
     Py_buffer view;
     if (PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
         return NULL;
     void *copy = NULL;
-    if (!view.format || view.format[0] != format || view.format[1] || view.itemsize != 4) {
+    if (!holds(&view, formats, 4)) {
         PyErr_SetString(PyExc_ValueError, "An array that the core copies has another type.");
     } else {
         *count = (size_t)view.len / 4;
@@ -384,8 +396,8 @@ static int set_channel(EncoderObject *made, PyObject *given)
     }
     if (!PyArg_ParseTuple(given, "OOOnf", &numbers, &idf, &places, &dimension, &channel->weight))
         return -1;
-    if (!(channel->numbers = copied(numbers, 'i', &tokens)) || !(channel->idf = copied(idf, 'f', &stems)) ||
-        !(channel->places = copied(places, 'I', &entries)))
+    if (!(channel->numbers = copied(numbers, INT32, &tokens)) || !(channel->idf = copied(idf, FLOAT32, &stems)) ||
+        !(channel->places = copied(places, UINT32, &entries)))
         return -1;
     channel->stems = stems;
     channel->dimension = dimension < 0 ? 0 : (size_t)dimension;
@@ -397,8 +409,7 @@ static int set_channel(EncoderObject *made, PyObject *given)
 
 static int is_floats(const Py_buffer *view, int dimensions)
 {
-    return view->ndim == dimensions && view->itemsize == 4 && view->format && !strcmp(view->format, "f") &&
-           (uintptr_t)view->buf % 4 == 0;
+    return view->ndim == dimensions && holds(view, FLOAT32, 4);
 }
 
 /* Copy a matrix of float32 into panels. */
@@ -442,7 +453,7 @@ static int set_layer(EncoderObject *made, PyObject *given)
         layer->narrow = matrix_panels(second, &narrowed, &layer->outputs);
     } else {
         layer->narrow = panels;
-        layer->bias = copied(second, 'f', &layer->outputs);
+        layer->bias = copied(second, FLOAT32, &layer->outputs);
     }
     if (!panels || !(hidden ? layer->narrow : layer->bias))
         return -1;
@@ -774,8 +785,7 @@ static int encode_batch(const EncoderObject *encoder, Scratch *scratch, Batch *b
 
 static int is_count_list(const Py_buffer *view, Py_ssize_t rows)
 {
-    return view->ndim == 1 && view->itemsize == 4 && view->format && !strcmp(view->format, "i") &&
-           view->shape[0] == rows && (uintptr_t)view->buf % 4 == 0;
+    return view->ndim == 1 && view->shape[0] == rows && holds(view, INT32, 4);
 }
 
 /* Say what is asked for, by the array that is to be written; -1 if it is of another shape or type. */
@@ -920,9 +930,8 @@ static PyObject *embed_checked(EncoderObject *encoder, const Py_buffer *ids, con
 {
     Wanted wanted;
     int failed;
-    if (ids->ndim != 1 || ids->itemsize != 4 || !ids->format || strcmp(ids->format, "i") || offsets->ndim != 1 ||
-        offsets->itemsize != 8 || !offsets->format || !strchr("lq", offsets->format[0]) || offsets->shape[0] < 1 ||
-        (uintptr_t)ids->buf % 4 || (uintptr_t)offsets->buf % 8) {
+    if (ids->ndim != 1 || !holds(ids, INT32, 4) || offsets->ndim != 1 || !holds(offsets, INT64, 8) ||
+        offsets->shape[0] < 1) {
         PyErr_SetString(PyExc_ValueError, "Token ids are int32, and offsets int64.");
         return NULL;
     }

@@ -13,6 +13,8 @@ from sentence_distillery.io.errors import InputError
 if TYPE_CHECKING:  # its import takes longer than encoding a text
     from tokenizers import Tokenizer
 
+LONGEST_REASON = 300  # characters
+
 
 class TokenizerFile(NamedTuple):
     """A tokenizer.json.
@@ -36,7 +38,8 @@ class TokenizerFile(NamedTuple):
             return found
         except Exception as error:  # tokenizers raises plain Exception
             name = "The content of a pickled model" if isinstance(source, bytes) else source
-            raise InputError(f"{name} is not a tokenizer: {error}. {REMEDY}") from error
+            reason = str(error)[:LONGEST_REASON]  # which may quote all that the file holds
+            raise InputError(f"{name} is not a tokenizer: {reason}. {REMEDY}") from error
 
     def pickled(self) -> bytes:
         """Return its content; another machine may not have the file."""
