@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache
 from typing import Any, Final
 
@@ -43,6 +42,8 @@ def is_punctuation(mark: str) -> bool:
     """
     if len(mark) != 1 or mark.isascii():
         return mark in _SIGNS
+    import unicodedata  # most tokens have no such character
+
     return (mark in _ONCE or unicodedata.category(mark).startswith("P")) and _stands_apart(mark)
 
 

@@ -17,10 +17,10 @@ levels (int8) is summed directly, in integers: exact.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,7 @@ STREAM_BATCH = 32_768  # texts of a stream that are held at a time
 BITS = {"binary": np.int8, "ubinary": np.uint8}  # precisions that hold a bit for each number
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(NamedTuple):
     """Options of a call: unit length, an error for a text without a known word, a prompt, and the most tokens."""
 
     normalize: bool

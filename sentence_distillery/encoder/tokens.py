@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from sentence_distillery.encoder.characters import UNKNOWN_ID
 from sentence_distillery.encoder.core import native_token_ids, native_vocabulary
@@ -48,8 +48,7 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class InMemory:
+class InMemory(NamedTuple):
     """A tokenizer that is there already."""
 
     given: Tokenizer

@@ -5,7 +5,8 @@
     PyPI        NAME-VERSION.dist-info/METADATA
     npm         package/package.json
 
-Six copyright files of Debian are prose. What they say was read by a person, and stands here.
+Some copyright files of Debian are prose, and wordfreq names its code's licence alone. What these say was read by a
+person, and stands here.
 """
 
 import json
@@ -17,14 +18,16 @@ from typing import Final, NamedTuple
 
 from sentence_distillery.io.artifacts import InputError
 
-# From copyright files without the machine-readable form.
+# Read from the texts of these packages.
 PROSE: Final = {
     "digikam-data": "GPL-2+",
     "edict": "EDRDG licence, CC BY-SA 3.0",
     "evolution-common": "LGPL-2 or LGPL-3",
-    "inkscape": "GPL-2+",
+    "freedink-data": "zlib",
+    "inkscape": "GPL; some portions public domain",
     "nautilus-data": "GPL-3+",
     "wesnoth-1.16-data": "GPL-2+",
+    "wordfreq": "Apache-2.0; the lists of words CC BY-SA 4.0",
 }
 ARCHIVE: Final = "archive.txt"  # in the directory of a package: the name of its archive, and its SHA-256
 FREEDICT: Final = "dict-freedict-"
@@ -48,6 +51,8 @@ def origin(folder: Path) -> Origin:
         InputError: If the package states no licence.
     """
     archive, sha256 = (folder / ARCHIVE).read_text().split()
+    if folder.name in PROSE:
+        return Origin(archive, sha256, PROSE[folder.name])
     if archive.endswith(".whl"):
         stated = _of_wheel(next(folder.glob("*.dist-info/METADATA")).read_text())
     elif archive.endswith(".tgz"):
@@ -56,7 +61,7 @@ def origin(folder: Path) -> Origin:
         # Where translations stand in the sources of a package, or a dictionary among the others of FreeDict.
         path = f"{folder.name.removeprefix(FREEDICT)}/x" if folder.name.startswith(FREEDICT) else "po/x.po"
         text = (folder / f"usr/share/doc/{folder.name}/copyright").read_text(errors="replace")
-        stated = of_copyright_file(text, path) or PROSE.get(folder.name)
+        stated = of_copyright_file(text, path)
     if not stated:
         raise InputError(f"{folder}: the package states no licence that can be read; read its copyright file.")
     return Origin(archive, sha256, stated)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sentence_distillery.encoder.characters import BERT as BERT
 from sentence_distillery.encoder.characters import (
@@ -50,8 +49,7 @@ _MARK: Final = b'{"":-1}'  # in place of the tokens, so that the rest can be par
 Sizes = tuple[int, int, int]  # tokens, continuations among them, and bytes of all
 
 
-@dataclass(frozen=True, eq=False)
-class Vocabulary:
+class Vocabulary(NamedTuple):
     """What decides how a text is cut.
 
     Attributes:
@@ -72,8 +70,7 @@ class Vocabulary:
         return len(self.words)
 
 
-@dataclass(frozen=True, eq=False)
-class Loaded:
+class Loaded(NamedTuple):
     """A vocabulary that the native core has read by itself.
 
     Attributes:

@@ -12,10 +12,8 @@ refused, with the file and the entry.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -46,8 +44,7 @@ _ORDERS: Final = [
 ]
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """What config.json and modules.json say.
 
     Attributes:
@@ -72,7 +69,7 @@ class Layout:
         nested = self.directory / NESTED
         return nested if nested.is_dir() and not (named / WEIGHTS).exists() else named
 
-    @cached_property
+    @property
     def denses(self) -> list[str]:
         """The folders of the Dense modules."""
         if self.modules is None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sentence_distillery.encoder.exchange.prompts import NONE, Prompts
 from sentence_distillery.encoder.persistence.json_files import read_object
@@ -14,11 +13,10 @@ from sentence_distillery.io.errors import InputError
 _SIMILARITIES: Final = ("cosine", "dot", "euclidean", "manhattan")
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What config_sentence_transformers.json sets."""
 
-    prompts: Prompts = field(default_factory=Prompts)
+    prompts: Prompts = Prompts()
     truncate_dim: int | None = None
 
 

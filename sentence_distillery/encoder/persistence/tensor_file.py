@@ -8,12 +8,12 @@ killed (SIGBUS), so replace such a file, do not write into it.
 from __future__ import annotations
 
 import json
-import mmap
+from _thread import allocate_lock, start_new_thread
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final
 
 import numpy as np
@@ -37,6 +37,10 @@ _METADATA: Final = "__metadata__"
 class TensorFile:
     """A safetensors file, read or mapped.
 
+    Attributes:
+        path: The file.
+        content: What it holds; None if it is mapped.
+
     Raises:
         InputError: If it is missing, is not a file, or has no valid header.
     """
@@ -44,8 +48,9 @@ class TensorFile:
     def __init__(self, path: Path) -> None:
         check_file(path)
         self.path = path
-        self.content = path.read_bytes() if path.exists() and path.stat().st_size < MAPPED else None
-        self._header = self._checked_header()
+        self._start, self._header = self._checked_header()
+        size = path.stat().st_size
+        self.content = _read(path, size) if size < MAPPED else None
 
     @property
     def names(self) -> list[str]:
@@ -75,31 +80,38 @@ class TensorFile:
 
     def _view(self, name: str) -> NDArray[Any]:
         entry = self._header[name]
-        first = _START + int.from_bytes(self._data[:_START], "little")
-        begin, end = (first + offset for offset in entry["data_offsets"])
-        flat = np.frombuffer(memoryview(self._data)[begin:end], _TYPES[entry["dtype"]])
-        return flat.reshape(entry["shape"])
+        begin, end = (len(self._start) + offset for offset in entry["data_offsets"])
+        return np.frombuffer(self._data[begin:end], _TYPES[entry["dtype"]]).reshape(entry["shape"])
 
     @cached_property
-    def _data(self) -> bytes | mmap.mmap:
-        if self.content is not None:
-            return self.content
-        with self.path.open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    def _data(self) -> memoryview:
+        data = self._mapped() if self.content is None else self.content
 
-    def _checked_header(self) -> Mapping[str, Any]:
-        """Return the header, if it is clearly right; otherwise the package `safetensors` decides."""
+        # Another process may have replaced the file since its header was read.
+        ends = [len(self._start) + self._header[name]["data_offsets"][1] for name in self.names]
+        if data[: len(self._start)] != self._start or len(data) < max(ends, default=0):
+            raise InputError(f"{self.path} changed while it was read. {REMEDY}")
+        return data
+
+    def _mapped(self) -> memoryview:
+        import mmap  # few models are so large
+
+        with self.path.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def _checked_header(self) -> tuple[bytes, Mapping[str, Any]]:
+        """Return the start of the file and its header, if it is clearly right; otherwise `safetensors` decides."""
         try:
-            header = _parsed(self._data)
-            if _fits(header, self._data):
-                return header
+            start, header = _header_of(self.path)
+            if _fits(header, self.path.stat().st_size - len(start)):
+                return start, header
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
         from safetensors import SafetensorError, safe_open  # it takes longer to import than to load a model
 
         try:
             with safe_open(self.path, framework="numpy"):
-                return _parsed(self._data)
+                return _header_of(self.path)
         except (OSError, SafetensorError) as error:
             raise InputError(
                 f"{self.path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are "
@@ -107,16 +119,20 @@ class TensorFile:
             ) from error
 
 
-def _parsed(data: bytes | mmap.mmap) -> dict[str, Any]:
-    size = int.from_bytes(data[:_START], "little")
-    if size > LARGEST_HEADER:
-        raise ValueError(f"the header has {size:,} bytes")
-    header: dict[str, Any] = json.loads(data[_START : _START + size])
-    return header
+def _header_of(path: Path) -> tuple[bytes, dict[str, Any]]:
+    """Read a file up to its first tensor, and parse the header in it."""
+    with path.open("rb") as file:
+        length = file.read(_START)
+        size = int.from_bytes(length, "little")
+        if size > LARGEST_HEADER:
+            raise ValueError(f"the header has {size:,} bytes")
+        text = file.read(size)
+    header: dict[str, Any] = json.loads(text)
+    return length + text, header
 
 
-def _fits(header: Mapping[str, Any], data: bytes | mmap.mmap) -> bool:
-    """Tell whether the tensors of a header follow one another and fill the file."""
+def _fits(header: Mapping[str, Any], size: int) -> bool:
+    """Tell whether the tensors of a header follow one another and fill `size` bytes."""
     # As in `safetensors`: no gap, no overlap, nothing behind the last one.
     entries = [entry for name, entry in header.items() if name != _METADATA]
     place = 0
@@ -128,7 +144,18 @@ def _fits(header: Mapping[str, Any], data: bytes | mmap.mmap) -> bool:
         if end - begin != prod(entry["shape"]) * _TYPES[entry["dtype"]].itemsize:
             return False
         place = end
-    return len(data) == _START + int.from_bytes(data[:_START], "little") + place
+    return place == size
+
+
+def _read(path: Path, size: int) -> memoryview:
+    """Read a file of `size` bytes into memory of NumPy, whose pages are large, which halves the time."""
+    content, count = np.empty(size, np.uint8), 0
+    with suppress(OSError), path.open("rb", buffering=0) as file:
+        while found := file.readinto(content[count:].data):
+            count += found
+    if count < size:
+        raise InputError(f"{path} cannot be read to its end. {REMEDY}")
+    return content.data.toreadonly()
 
 
 class Digests:
@@ -150,7 +177,6 @@ class Digests:
         """Raise InputError if a file is not the one that was saved."""
         known = [*self.known.values()] if isinstance(self.known, dict) else []
         for digest in self._hashed:
-            digest.join()
             if digest.hex not in known:  # in any folder: another library may have put it in one
                 raise InputError(
                     f"{digest.path} has SHA-256 {digest.hex}, but {self.directory / CONFIG} does not list it under "
@@ -158,18 +184,29 @@ class Digests:
                 )
 
 
-class _Digest(Thread):
-    """The SHA-256 of a file, computed while the caller's thread works."""
+class _Digest:
+    """The SHA-256 of a file, computed in a thread while the caller's works."""
 
-    def __init__(self, path: Path, content: bytes) -> None:
-        super().__init__()
+    def __init__(self, path: Path, content: memoryview) -> None:
+        from hashlib import sha256  # here, or the threads would wait for each other in the import
+
         self.path = path
-        self.content = content
-        self.hex = ""
-        self.start()
+        self._digest = sha256()
+        self._content = content
+        self._computed = allocate_lock()
 
-    def run(self) -> None:
-        """Compute it."""
-        from hashlib import sha256
+        # A Thread's start would wait until the new one has the interpreter's lock, and has begun.
+        self._computed.acquire()
+        start_new_thread(self._compute, ())
 
-        self.hex = sha256(self.content).hexdigest()
+    def _compute(self) -> None:
+        try:
+            self._digest.update(self._content)
+        finally:
+            self._computed.release()
+
+    @cached_property
+    def hex(self) -> str:
+        """Wait for it."""
+        with self._computed:
+            return self._digest.hexdigest()

@@ -13,9 +13,8 @@ tokenizer.json, which takes some ten times as long.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sentence_distillery.encoder.exchange.text_rules import LEFT_OUT, MAX_LENGTH, TextRules, unknown_id
 from sentence_distillery.encoder.persistence.json_files import REMEDY
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 MODEL2VEC_LENGTH: Final = 512  # tokens, if config.json of model2vec has no max_length
 
 
-@dataclass(frozen=True)
-class Texts:
+class Texts(NamedTuple):
     """The tokens of a model, and the rows that they need.
 
     Attributes:
@@ -46,8 +44,7 @@ class Texts:
     exactly: bool = True
 
 
-@dataclass(frozen=True)
-class TextSource:
+class TextSource(NamedTuple):
     """What decides how a model's texts become tokens.
 
     Attributes:
@@ -87,7 +84,7 @@ class TextSource:
         if means or self.layout.ours or cut is not None:
             return self.by_rules()
         try:
-            return replace(self._looked_up(), exactly=False)
+            return self._looked_up()._replace(exactly=False)
         except InputError:  # another tokenizer, or a damaged one
             return self.by_rules()
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, loaded, parsed, vocabulary_of
 from sentence_distillery.encoder.persistence.json_files import LARGEST_JSON, REMEDY, check_file
@@ -17,8 +16,7 @@ if TYPE_CHECKING:  # its import takes longer than encoding a text
 LONGEST_REASON = 300  # characters
 
 
-@dataclass(frozen=True)
-class TokenizerFile:
+class TokenizerFile(NamedTuple):
     """A tokenizer.json.
 
     Attributes:
