@@ -871,11 +871,9 @@ static PyObject *encoder_encode(PyObject *self, PyObject *const *arguments, Py_s
         return NULL;
     }
     Py_ssize_t rows = PyList_Size(arguments[0]);
-    if (set_wanted(&wanted, encoder, &out, rows, numbers[0], numbers[1]) < 0)
-        ;
-    else if (counts.obj && !is_count_list(&counts, rows))
+    if (counts.obj && !is_count_list(&counts, rows))
         PyErr_SetString(PyExc_ValueError, "The array for counts has another shape or type.");
-    else
+    else if (set_wanted(&wanted, encoder, &out, rows, numbers[0], numbers[1]) == 0)
         result = encode_list(encoder, arguments[0], wanted, counts.buf);
     PyBuffer_Release(&out);
     if (counts.obj)
