@@ -72,14 +72,9 @@ class LexicalChannel:
         return LexicalChannel(self.stems[tokens], self.idf[tokens], self.dimension)
 
     def vectors(self, tokens: TokenIds) -> Floats:
-        """Compute the channel of each text.
+        """Compute the channel of each text, (texts, dimension) float32 of unit length.
 
-        Args:
-            tokens: The token ids of the texts, each from 0 to tokens - 1.
-
-        Returns:
-            (texts, dimension) float32 of unit length; zeros for a text without a known token, or if every text that was
-            counted has all its stems.
+        It is zeros for a text without a known token, or if every text that was counted has all its stems.
         """
         stems, idf, places, signs = self._by_stem
 

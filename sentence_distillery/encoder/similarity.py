@@ -15,25 +15,10 @@ if TYPE_CHECKING:
 
 
 def similarity(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
-    """Compare each embedding of one list with each of another.
+    """Compute the cosine of each embedding with each, (texts of one, texts of the other) float32; 0 for a zero vector.
 
-    Args:
-        embeddings1: (texts, dimension), or (dimension,) for one text; of any length and type of number.
-        embeddings2: The same for the other list.
-
-    Returns:
-        (texts of the first, texts of the second) float32 cosines in [-1, 1]; 0 for a zero vector.
-
-    Raises:
-        ValueError: If the dimensions differ, an array is neither a vector nor a matrix, or there are texts.
-
-    Example:
-        >>> similarity([[3.0, 0.0], [0.0, 0.0]], [[2.0, 0.0], [0.0, 5.0]]).tolist()
-        [[1.0, 0.0], [0.0, 0.0]]
-
-    Reference:
-        Salton, Wong and Yang 1975, A Vector Space Model for Automatic Indexing,
-        https://doi.org/10.1145/361219.361220
+    Both are (texts, dimension), or (dimension,) for one text. Raises ValueError if the dimensions differ, an array is
+    neither a vector nor a matrix, or there are texts.
     """
     one, other = _rows(embeddings1, embeddings2)
     cosines: Floats = unit_rows(one) @ unit_rows(other).T
@@ -41,21 +26,9 @@ def similarity(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
 
 
 def similarity_pairwise(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
-    """Compare the embeddings of two lists pair by pair.
+    """Compute the cosines pair by pair, (pairs,) float32; 0 if a vector of the pair is zero.
 
-    Args:
-        embeddings1: (pairs, dimension), or (dimension,) for one pair; of any length and type of number.
-        embeddings2: The same for the other side.
-
-    Returns:
-        (pairs,) float32 cosines in [-1, 1]; 0 if a vector of the pair is zero.
-
-    Raises:
-        ValueError: If the shapes differ, an array is neither a vector nor a matrix, or there are texts.
-
-    Example:
-        >>> similarity_pairwise([[3.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [1.0, -1.0]]).tolist()
-        [1.0, 0.0]
+    Raises ValueError as `similarity`, and if the numbers of embeddings differ.
     """
     one, other = _rows(embeddings1, embeddings2)
     if len(one) != len(other):

@@ -24,12 +24,8 @@ def in_batches(
 ) -> None:
     """Encode spans of texts: few here, many in as many threads as there are cores.
 
-    Args:
-        encode: Encodes a span.
-        texts: The number of texts.
-        batch_size: Texts in a span; None for about as many for each thread.
-        progress: Is told of each span; None if nobody asks.
-        with_layers: Whether NumPy computes layers.
+    `batch_size` texts are in a span, by default about as many for each thread. `progress` is told of each span.
+    `with_layers` says whether NumPy computes layers.
     """
     if texts <= (batch_size or SMALLEST_BATCH):  # without asking the system for its cores
         encode(slice(0, texts))

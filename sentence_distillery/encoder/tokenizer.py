@@ -60,16 +60,6 @@ def words(text: str) -> list[str]:
     """Cut a text into lower-cased words; punctuation is left out, and so are words of more than 100 characters.
 
     What a language without blanks has between two signs is one word, of at most 400 characters.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        Its words in their order.
-
-    Example:
-        >>> words("Don't panic!")
-        ['don', 't', 'panic']
     """
     marks = SPLITTER.pre_tokenize_str(NORMALIZER.normalize_str(text))
     return [mark for mark, _ in marks if _short(mark) and not is_punctuation(mark)]
@@ -130,23 +120,10 @@ def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
 
 
 def content_tokenizer(vocabulary: Sequence[str], stop_words: Iterable[str]) -> Tokenizer:
-    """Make a word-level tokenizer that cuts as `stages.corpus.text.content_tokens(tokenize(...))` does.
+    """Make a word-level tokenizer that cuts as `corpus.text.content_tokens(tokenize(...))` does, stop words left out.
 
-    One difference is left: a capital sigma that ends a word becomes σ here and ς in Python.
-
-    Args:
-        vocabulary: The tokens by id; the first one is the unknown token, for each content word that is not listed.
-        stop_words: Words that are left out.
-
-    Returns:
-        The tokenizer.
-
-    Raises:
-        ValueError: If the first entry is not the unknown token.
-
-    Example:
-        >>> content_tokenizer(["[UNK]", "firm", "don't"], ["the"]).encode("The firm's ships don't.").tokens
-        ['firm', '[UNK]', "don't"]
+    One difference is left: a capital sigma that ends a word becomes σ here and ς in Python. Raises ValueError if the
+    first entry of the vocabulary is not the unknown token, which each content word gets that is not listed.
     """
     if vocabulary[0] != UNKNOWN:
         raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")

@@ -108,14 +108,9 @@ class Tokens:
         return tokens.without(UNKNOWN_ID) if self.rules is None else tokens
 
     def ids(self, texts: list[str], max_length: int | None = None) -> TokenIds:
-        """Cut texts into tokens.
+        """Cut texts into tokens, at most `max_length` of each; None reads as many as the model does.
 
-        Args:
-            texts: The texts.
-            max_length: The most tokens of each; None reads as many as the model does.
-
-        Returns:
-            Their ids, UNKNOWN_ID for an unknown token; punctuation may be left out or unknown.
+        Returns their ids, UNKNOWN_ID for an unknown token; punctuation may be left out or unknown.
         """
         if not texts:
             return TokenIds.from_lists([])

@@ -31,22 +31,10 @@ class TextRules:
     max_length: int | None = None
 
     def token_ids(self, tokenizer: Tokenizer, texts: list[str], characters: int) -> TokenIds:
-        """Turn texts into tokens.
+        """Turn texts without a lone surrogate into the ids of the tokens that count.
 
-        Args:
-            tokenizer: The model's tokenizer.
-            texts: Texts without a lone surrogate.
-            characters: As `median_length` gives it: with a `max_length`, so many characters for each token are read, as
-                model2vec does before it cuts tokens.
-
-        Returns:
-            The ids of the tokens that count.
-
-        Example:
-            >>> from sentence_distillery.encoder.tokenizer import static_tokenizer
-            >>> tokenizer = static_tokenizer(["[UNK]", "storm", "port"])
-            >>> TextRules(0, 3).token_ids(tokenizer, ["Storm, port, storm", "port"], 9).ids.tolist()
-            [1, 2, 2]
+        `characters` is what `median_length` gives: with a `max_length`, so many characters for each token are read, as
+        model2vec does before it cuts tokens.
         """
         if self.max_length is not None:
             texts = [text[: self.max_length * characters] for text in texts]

@@ -74,24 +74,10 @@ _TYPES = {"float32": 1, "float16": 10, "int8": 3}  # onnx.TensorProto's numbers
 
 
 def write_onnx(encoder: "StaticEncoder", directory: Path) -> None:
-    """Write an encoder as ONNX with its tokenizer, to a new or empty directory or in place of such a model.
+    """Write an encoder with its tokenizer, to a new or empty directory or in place of such a model, all or nothing.
 
-    Args:
-        encoder: A student of kind static or deep; it is written with the dimensions of its `truncate_dim`.
-        directory: The directory; it is written whole or not at all.
-
-    Raises:
-        InputError: If the student is of kind paper or has a lexical channel, its table is too large for one file, or
-            the directory holds anything else or cannot be written.
-        ModuleNotFoundError: If the package `onnx` is not installed.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> from sentence_distillery import load
-        >>> with TemporaryDirectory() as directory:
-        ...     write_onnx(load("released"), Path(directory))
-        ...     sorted(path.name for path in Path(directory).iterdir())
-        ['config.json', 'onnx', 'tokenizer.json', 'tokenizer_config.json']
+    Raises InputError if the student is of kind paper or has a lexical channel, its table is too large for one file, or
+    the directory holds anything else or cannot be written; ModuleNotFoundError if the package `onnx` is not installed.
     """
     _refuse(encoder, directory)
     content = onnx_bytes(encoder)
