@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from sentence_distillery.encoder.characters import UNKNOWN_ID
 from sentence_distillery.encoder.core import native_token_ids, native_vocabulary
 from sentence_distillery.encoder.exchange.text_rules import TextRules, median_length
-from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, parsed
+from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, read_vocabulary
 from sentence_distillery.io.ragged import TokenIds
 from sentence_distillery.io.unicode import whole_surrogates
 
@@ -39,7 +39,7 @@ class Source(Protocol):
         """Return the tokenizer; raises InputError if it cannot be read."""
         ...
 
-    def vocabulary(self) -> Vocabulary | None:
+    def vocabulary(self) -> Vocabulary | Loaded | None:
         """Return what the native core looks up; None for a tokenizer of another kind."""
         ...
 
@@ -57,9 +57,9 @@ class InMemory(NamedTuple):
         """Return it."""
         return self.given
 
-    def vocabulary(self) -> Vocabulary | None:
-        """Parse its vocabulary; None if it is of another kind."""
-        return parsed(self.given.to_str().encode())
+    def vocabulary(self) -> Vocabulary | Loaded | None:
+        """Read its vocabulary; None if it is of another kind."""
+        return read_vocabulary(self.given.to_str().encode())
 
     def pickled(self) -> Tokenizer | bytes:
         """Return it, which can be pickled."""

@@ -125,10 +125,10 @@ def terms_are_apart(terms: list[str]) -> bool:
     )
 
 
-def parsed(content: bytes) -> Vocabulary | None:
-    """Parse the vocabulary of a tokenizer.json; None if it is of another kind."""
+def read_vocabulary(content: bytes) -> Vocabulary | Loaded | None:
+    """Read the vocabulary of a tokenizer.json; None if it is of another kind."""
     try:
-        return vocabulary_of(json.loads(content))
+        return loaded(content) or vocabulary_of(json.loads(content))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

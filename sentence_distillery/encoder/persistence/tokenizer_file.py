@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, loaded, parsed, vocabulary_of
+from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, loaded, read_vocabulary, vocabulary_of
 from sentence_distillery.encoder.persistence.json_files import LARGEST_JSON, REMEDY, check_file
 from sentence_distillery.io.errors import InputError
 
@@ -45,10 +45,10 @@ class TokenizerFile(NamedTuple):
         """Return its content; another machine may not have the file."""
         return self.source.read_bytes() if isinstance(self.source, Path) else self.source
 
-    def vocabulary(self) -> Vocabulary | None:
+    def vocabulary(self) -> Vocabulary | Loaded | None:
         """Read what the native core looks up; None if it is of another kind."""
         try:
-            return parsed(self.pickled())
+            return read_vocabulary(self.pickled())
         except OSError:
             return None  # `tokenizer` raises the error
 
