@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from functools import cache
 from typing import Any, Final
 
@@ -27,7 +26,7 @@ TERM: Final = re.compile(
     rf"|(?<![^\s(\[\"'])[.#@]{_PART}(?:[._]{_PART})*(?!\w)"  # .net, #metoo
     rf"|{EMOJI}"
 )
-_SIGNS: Final = frozenset(string.punctuation)
+_SIGNS: Final = frozenset("!\"#$%&'*+,-./:;<=>?@[\\]^_`{|}~()")
 _ONCE: Final = "\u166d\U000111c9"  # punctuation in the Unicode of `tokenizers`, and no longer in Python's
 
 
