@@ -2,8 +2,9 @@
 # make distil      the same on your own text: TEXTS=<file or directory> TEACHER=<reference> NAME=<name>; also REVISION=<commit>
 #                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>, PROMPT=<text before each text>,
 #                  START_FROM=released. Writes conf/profile/<name>.yaml
-# make test        the tests, all but those of the next two lines
+# make test        the tests, all but those of the next three lines
 # make reproductions  the tests of the reproductions of the three papers
+# make simple      those of the encoder without the native core, as where there is no compiler
 # make endurance   the tests that kill, cut off and restart real runs, servers and crawls, start many at once, or sweep widely;
 #                  GRAPH_EXAMPLES=500 random repositories
 # make torture     every file of a small run damaged, every stage killed: an hour; TORTURE=<directory> to go on there
@@ -17,7 +18,7 @@
 #                  by SEED; RESULT=<file> has the verdicts, and the next call goes on from there
 # make ablations   what each part of the recipe adds, five seeds of each row, on dev splits; resumable, a night on two cores:
 #                  FROM="<directory> ..." has the sets and the text; SEEDS, LEVERS, ARTICLES and CAPTIONS for less
-# make wheels      wheels for Linux, Alpine and macOS in dist, by zig (pip install ziglang)
+# make wheels      wheels for Linux, Alpine, macOS and Windows in dist, by zig (pip install ziglang lief abi3info)
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
@@ -39,8 +40,8 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test reproductions endurance graphs torture ui bench fuzz mutation ablations nightly wheels pareto release signs \
-  parser multilingual mpnet peers benchmarks publish figures site javascript lint lock clean
+.PHONY: run distil test reproductions simple endurance graphs torture ui bench fuzz mutation ablations nightly wheels pareto \
+  release signs parser multilingual mpnet peers benchmarks publish figures site javascript lint lock clean
 
 INSTALLED := .venv/.installed
 READY := .venv/.ready
@@ -96,6 +97,10 @@ test: $(READY)
 reproductions: $(READY)
 	$(PYTEST) -m "not endurance" tests/reproductions
 
+simple: export SENTENCE_DISTILLERY_NATIVE := 0
+simple: $(READY)
+	$(PYTEST) -m "not endurance" tests/sentence_distillery/encoder
+
 torture: $(READY)
 	python -m tests.torture --directory $(or $(TORTURE),.torture) --result reports/torture.json
 
@@ -119,7 +124,7 @@ bench: $(READY)
 	python -m measurements.kinds $(if $(FROM),--from $(FROM))
 	python -m measurements.encoding
 
-fuzz: TEXTS ?= 100000
+fuzz: TEXTS ?= 200000
 fuzz: $(READY)
 	python -m measurements.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
 	rm -rf build/sanitized && mkdir -p build/sanitized
