@@ -98,7 +98,7 @@ def carry_out(request: StageRequest, clone: Path) -> State[None]:
     with ExitStack() as stack:
         # If the caller asks again, the first run of the same work goes on: its result is then in the run-cache.
         stack.enter_context(held(clone / LOCKS / request.key, str(flow_run.name), wait=True))
-        directory = stack.enter_context(worktree(clone, request.revision, f"handoff-{uuid4().hex[:8]}"))
+        directory = stack.enter_context(worktree(clone, f"handoff-{uuid4().hex[:8]}", request.revision))
         stack.enter_context(chdir(directory))
         steps = Steps(Commands(), log)
         accept(steps, directory, request, remote)

@@ -34,7 +34,7 @@ from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, untrack_outputs
 from prefect_dvc.workspace.directory import prune, worktree
 from prefect_dvc.workspace.inputs import bring_inputs
-from prefect_dvc.workspace.snapshot import refuse_read_only, snapshot
+from prefect_dvc.workspace.snapshot import refuse_read_only
 
 GpuPolicy = Literal["prefer", "require", "local"]
 MUTEXES = Path(".dvc/tmp/mutexes")
@@ -274,7 +274,7 @@ def open_run(
         log(f"Removed the directory of the old run {name}.")
     committed, name = revision is not None, new_name()
     with (
-        worktree(root, revision or snapshot(root), name) as directory,
+        worktree(root, name, revision) as directory,
         contextlib.chdir(directory),
         contextlib.ExitStack() as stack,
     ):

@@ -16,8 +16,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -29,7 +29,20 @@ from dvc_objects.fs.generic import transfer
 from prefect_dvc.system.process import held
 from prefect_dvc.workspace.contents import LEGACY, MD5, Content, cached, contents, covers, inside, store
 from prefect_dvc.workspace.directory import REFS, RUNS
-from prefect_dvc.workspace.git import END, WorkspaceError, changed, git, has_content, paths
+from prefect_dvc.workspace.git import (
+    END,
+    PLAIN,
+    PROGRAM,
+    Entry,
+    WorkspaceError,
+    changed,
+    contents_of,
+    git,
+    has_content,
+    paths,
+    restore,
+    tree,
+)
 from prefect_dvc.workspace.inputs import add_unseen, copy
 from prefect_dvc.workspace.snapshot import commit_of_run, dvc_at_rest, snapshot
 
@@ -58,7 +71,7 @@ class Output:
 Outputs = Mapping[str, Output]  # by path from the top of the repository
 
 
-def keep(root: Path, directory: Path, name: str, outputs: Outputs, cached: Iterable[str] = ()) -> str:
+def keep(root: Path, directory: Path, name: str, outputs: Outputs, cached: Sequence[str] = ()) -> str:
     """Commit the run's results (dvc.lock, parameters, reports), tagged prefect-dvc/runs/`name`; return the commit.
 
     Args:
@@ -69,7 +82,8 @@ def keep(root: Path, directory: Path, name: str, outputs: Outputs, cached: Itera
         cached: The paths of all outputs that DVC's cache has, which do not get into the commit.
     """
     noted = json.dumps({path: asdict(output) for path, output in outputs.items()}, indent=1)
-    revision = commit_of_run(root, directory, f"Run {name}\n\n{noted}\n", cached)
+    uncached = [path for path, output in outputs.items() if not output.cached]
+    revision = commit_of_run(root, directory, f"Run {name}\n\n{noted}\n", cached, uncached)
     git(root, "update-ref", END, f"{REFS}/{name}", revision)
     return revision
 
@@ -136,54 +150,58 @@ def apply_run(root: Path, name: str) -> None:
     before = git(root, "rev-parse", "--verify", END, f"{after}^")
     outputs = outputs_of(root, name)
     with held(root / RUNS / "workspace.lock", name, wait=True):  # wait for another run that is brought back
-        files = changed(root, before, after)
+        files = {path for path in changed(root, before, after) if not any(covers(out, path) for out in outputs)}
+        files -= _as_they_are(root, after, files)
         _refuse_changed(root, name, files, before, after)
-        with dvc_at_rest(root), Repo(str(root)) as repo:
-            listed = git(root, "ls-tree", "-r", "-z", "--format=%(objecttype) %(path)", END, after)
-            in_git = {entry[5:] for entry in paths(listed) if entry.startswith("blob ")}  # not of a submodule
-            there = {path for path in outputs if any(covers(path, file) for file in in_git)}
-            wanted = {path: out for path, out in outputs.items() if out.cached or path not in there}
-            changes = [_change(repo, root / RUNS / name, path, out) for path, out in wanted.items()]
+        with dvc_at_rest(root), _directory(root, name, after, outputs) as directory, Repo(str(root)) as repo:
+            changes = [_change(repo, directory, path, out) for path, out in outputs.items()]
             _refuse_lost(name, changes)
             _refuse_unsaved(repo, name, changes)
-            if files:
-                _restore(root, name, after, sorted(files), stage=bool(repo.config["core"].get("autostage")))
+            restore(root, after, files, root)
+            if repo.config["core"].get("autostage"):
+                _stage(root, files)
             for change in changes:
                 _make(repo, change)
 
 
-def _restore(root: Path, name: str, revision: str, files: Sequence[str], *, stage: bool) -> None:
-    """Write files of a run's commit; with `stage` (core.autostage), add those to the index that DVC would.
+@contextmanager
+def _directory(root: Path, name: str, revision: str, outputs: Outputs) -> Iterator[Path]:
+    """Yield the run's directory; if it is gone, for a while one with the outputs that git has."""
+    directory = root / RUNS / name
+    if directory.exists():
+        yield directory
+        return
+    uncached = [path for path, output in outputs.items() if not output.cached]
+    in_git = [path for path in tree(root, revision) if any(covers(out, path) for out in uncached)]
+    ignoring = [path for path in tree(root, revision) if Path(path).name == ".dvcignore"]  # they count in hashes
+    try:
+        (directory / ".dvc").mkdir(parents=True)
+        restore(root, revision, [*in_git, *ignoring], directory)
+        yield directory
+    finally:
+        shutil.rmtree(directory)
 
-    Those that DVC writes have the line ends that it gave them, also if git would convert them.
-    """
+
+def _stage(root: Path, files: Iterable[str]) -> None:
+    """Add the files that DVC writes to the index, as it does with core.autostage."""
     own = [file for file in files if Path(file).name in (".gitignore", "dvc.lock") or file.endswith(".dvc")]
-    files = sorted(set(files) - (_as_they_are(root, revision, files) - set(own)))
-    for where, wanted in (("--worktree", files), ("--staged", own if stage else [])):
-        listed = [f"--source={revision}", where, "--pathspec-from-file=-", "--pathspec-file-nul"]
-        if wanted:
-            git(root, "restore", *listed, given="\0".join(wanted), GIT_LITERAL_PATHSPECS="1")
-    for file in own:
-        if (written := root / RUNS / name / file).is_file() and (root / file).is_file():
-            copy(written.parent, written, root / file)
+    git(root, "update-index", "--add", "--remove", "-z", "--stdin", given="\0".join(own))
 
 
 def _as_they_are(root: Path, revision: str, files: Iterable[str]) -> set[str]:
-    """Return those that the workspace has with the content of a commit already, perhaps with line ends of its own."""
-    plain = [file for file in files if (root / file).is_file() and not (root / file).is_symlink() and "\n" not in file]
-    here = git(root, "hash-object", "--stdin-paths", given="\n".join(plain)).split() if plain else []
-    listed = git(root, "ls-tree", "-r", "-z", "--format=%(objectmode) %(objectname) %(path)", END, revision)
-    there = {path: (mode, name) for mode, name, path in (row.split(" ", 2) for row in paths(listed))}
-    modes = ["100755" if os.access(root / file, os.X_OK) else "100644" for file in plain]
-    return {file for file, *found in zip(plain, modes, here, strict=True) if there.get(file) == tuple(found)}
+    """Return those that the workspace has, byte for byte, as a commit has them."""
+    there = tree(root, revision)
+    plain = [file for file in files if (root / file).is_file() and not (root / file).is_symlink()]
+    modes = {file: PROGRAM if os.access(root / file, os.X_OK) else PLAIN for file in plain}
+    return {file for file, name in contents_of(root, plain).items() if there.get(file) == Entry(modes[file], name)}
 
 
 def _refuse_changed(root: Path, name: str, files: set[str], before: str, after: str) -> None:
     """Refuse if the workspace has changed a file of the run since, and not to the run's own content."""
     now = snapshot(root)
     touched = files & changed(root, before, now) & changed(root, after, now)
-    known = set(paths(git(root, "ls-tree", "-r", "-z", "--name-only", END, now)))
-    touched |= {path for path in files - known if (root / path).is_file() and not has_content(root, root / path)}
+    unknown = [path for path in files - tree(root, now).keys() if (root / path).is_file()]
+    touched |= {path for path in unknown if not has_content(root, path)}
     if touched:
         raise WorkspaceError(
             f"The workspace has changed {', '.join(sorted(touched))} since run {name} began. Commit or move the "
@@ -211,7 +229,7 @@ def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
     if target is None and not output.cached and (directory / path).exists():
         # The workspace's own .dvcignore leaves out all that lies below .dvc. A link may lead nowhere by now.
         found = Content()
-        with suppress(OSError), Repo(str(directory)) as run:
+        with suppress(OSError), Repo(str(directory), config={"core": {"no_scm": True}}) as run:
             found = contents(run, directory / path, output.hash_name)
         target, source = (found, directory / path) if found.total == output.now else (None, None)
     if target is None:
@@ -257,7 +275,8 @@ def _file(path: Path, name: str) -> Path:
 
 
 def _is_saved(repo: Repo, root: Path, file: Path, oid: str) -> bool:
-    return any(store(repo, kind).exists(oid) for kind in (MD5, LEGACY)) or has_content(root, file)
+    path = file.relative_to(root).as_posix()
+    return any(store(repo, kind).exists(oid) for kind in (MD5, LEGACY)) or has_content(root, path)
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""A run's own directory: a git worktree of a snapshot of the workspace, which shares its DVC cache.
+"""A run's own directory: a git worktree with the files of the workspace, which shares its DVC cache.
 
     workspace ──snapshot──> commit (uncommitted changes too) ──> .dvc/tmp/runs/NAME   the run works here
         ^                                                             │
@@ -24,7 +24,8 @@ from prefect_dvc.dvc_private import LocalConfig
 from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.system.process import HeldError, held
 from prefect_dvc.workspace.git import END, WorkspaceError, git
-from prefect_dvc.workspace.inputs import bring_parameter_files, bring_repositories
+from prefect_dvc.workspace.inputs import bring_parameter_files, bring_repositories, bring_tracked
+from prefect_dvc.workspace.snapshot import dvc_at_rest, snapshot
 
 RUNS = Path(".dvc/tmp/runs")
 KEYS = Path(".dvc/tmp/keys")  # a lock for each piece of work that a run does
@@ -33,13 +34,25 @@ KEPT_DAYS = 7.0
 
 
 @contextmanager
-def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
-    """Make the directory of run `name` at `revision`; it stays for inspection until `prune` finds it old."""
+def worktree(root: Path, name: str, revision: str | None = None) -> Iterator[Path]:
+    """Make the directory of run `name`; it stays for inspection until `prune` finds it old.
+
+    Args:
+        root: The workspace.
+        name: That of the run.
+        revision: The commit that it has; None is the workspace as it is, with the bytes of its files: git could convert
+            them on their way through a commit.
+    """
     directory, paths = root.absolute() / RUNS / name, read_config(root).paths
     _refuse_submodule(root)
+    commit = revision or snapshot(root)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with held(directory.with_suffix(".lock"), name):
-        git(root, "worktree", "add", "--quiet", "--detach", END, str(directory), revision)
+        how = ["--no-checkout"] * (revision is None)
+        git(root, "worktree", "add", "--quiet", "--detach", *how, END, str(directory), commit)
+        if revision is None:
+            with dvc_at_rest(root):
+                bring_tracked(root, directory)
         bring_repositories(root, directory)
         bring_parameter_files(root, directory)
         _share_cache(root, directory)

@@ -1,6 +1,6 @@
-"""What a run needs beyond git and DVC's cache, so that each stage reads the bytes that `dvc repro` would read.
+"""The files of the workspace in a run's directory, so that each stage reads the bytes that `dvc repro` would read.
 
-    in git                                   the snapshot has it
+    in git                                   copied; of a run of a commit, git has it
     tracked by DVC, as the .dvc file says    DVC takes it out of its cache
     tracked by DVC, and edited since         copied; DVC hashes it there, and updates the .dvc file, as `dvc repro` does
     ignored by git, wholly or in part        copied
@@ -13,7 +13,6 @@ the bytes of two files (Btrfs, XFS, APFS) do.
 """
 
 import fcntl
-import filecmp
 import os
 import re
 import shutil
@@ -33,9 +32,9 @@ from prefect_dvc.workspace.git import (
     WorkspaceError,
     git,
     ignored,
-    paths,
     repositories_inside,
     special_entries,
+    tree,
 )
 
 SHARE_BYTES = 0x40049409  # ioctl FICLONE
@@ -43,6 +42,16 @@ UPWARDS = re.compile(r"(?<![\w./~-])(?:\.\./)+[\w.@+-][^\s'\"`;|&<>()$*?]*")  # 
 LARGE = 100 * 10**6  # bytes; a copy of more is worth a hint
 GIT = ".git"  # of a submodule or a repository in the workspace
 Log = Callable[[str], None]
+
+
+def bring_tracked(root: Path, directory: Path) -> None:
+    """Copy the files that git has in the run's commit; those that the workspace lacks, as in a sparse one, are left."""
+    git(directory, "read-tree", "HEAD")
+    for path, entry in tree(directory, "HEAD").items():
+        if entry.mode == REPOSITORY:
+            (directory / path).mkdir(parents=True, exist_ok=True)
+        elif (root / path).is_symlink() or (root / path).is_file():
+            copy(root, root / path, directory / path)
 
 
 def bring_repositories(root: Path, directory: Path) -> None:
@@ -102,7 +111,6 @@ def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *
     wanted = _wanted(stages, made, top, root)
     _bring_ignored(wanted, made, root, top, log)
     if edited:
-        _bring_converted(root, top)
         _bring_edited(stages, workspace, top, log)
     _make_places(stages, wanted, root, top)
     read = {path for node in stages for path, _ in inside(node.deps, top)}
@@ -189,24 +197,6 @@ def _bring_ignored(wanted: set[str], made: set[str], root: Path, top: Path, log:
 def _skipped(root: Path, made: set[str]) -> Callable[[Path], bool]:
     """Return whether a file or directory of the workspace is not to be copied."""
     return lambda file: file.name == GIT or file == root / ".dvc" or file.relative_to(root).as_posix() in made
-
-
-def _bring_converted(root: Path, top: Path) -> None:
-    """Copy files that git has, but with other bytes: it converts line ends, filters, or was told not to look."""
-    hidden = {row[2:] for row in paths(git(root, "ls-files", "-v", "-z")) if row[0].islower() or row[0] == "S"}
-    set_by_run = set(paths(git(top, "diff", "--name-only", "-z", "HEAD")))  # files of parameters
-    for path in paths(git(top, "ls-files", "-z")):
-        source, target = root / path, top / path
-        links = source.is_symlink() or target.is_symlink()
-        if path in set_by_run or not (source.is_symlink() or source.is_file()):
-            continue
-        if links or not target.is_file():
-            differs = links and path in hidden
-        else:
-            same = source.stat().st_size == target.stat().st_size
-            differs = not same or (path in hidden and not filecmp.cmp(source, target, shallow=False))
-        if differs:
-            copy(root, source, target)
 
 
 def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -> None:

@@ -3,16 +3,21 @@
 import errno
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from prefect_dvc import dvc_private
+from prefect_dvc.workspace.contents import covers
 from prefect_dvc.workspace.git import (
     END,
+    PLAIN,
+    PROGRAM,
     REPOSITORY,
     WorkspaceError,
+    contents_of,
     git,
+    paths,
     repositories_inside,
     special_entries,
 )
@@ -28,14 +33,21 @@ def snapshot(root: Path) -> str:
     return git(root, "rev-parse", "--verify", "HEAD") if tree == head else commit(root, tree, "Uncommitted changes")
 
 
-def commit_of_run(root: Path, directory: Path, message: str, outputs: Iterable[str] = ()) -> str:
-    """Return a commit of the files of a run's directory, but not of `outputs`, which DVC's cache has.
+def commit_of_run(root: Path, directory: Path, message: str, cached: Sequence[str], uncached: Sequence[str]) -> str:
+    """Return a commit of the files of a run's directory: what the run has written is in it as it is, unconverted.
 
-    They, repositories inside, submodules, and links that lead out of the repository are those of its HEAD.
+    Args:
+        root: The workspace.
+        directory: That of the run.
+        message: That of the commit.
+        cached: Outputs that DVC's cache has. They, repositories inside, submodules, and links that lead out of the
+            repository are those of the run's HEAD.
+        uncached: The other outputs.
     """
     entries = special_entries(directory, "HEAD")
     special = [path for path, mode in entries.items() if mode == REPOSITORY or _leads_out(directory, path)]
-    return commit(directory, _tree(directory, [*outputs, *special, *repositories_inside(root)]), message)
+    unchanged = [*cached, *special, *repositories_inside(root)]
+    return commit(directory, _tree(directory, unchanged, written=uncached), message)
 
 
 def _leads_out(directory: Path, path: str) -> bool:
@@ -72,24 +84,41 @@ def dvc_at_rest(root: Path) -> Iterator[None]:
         yield
 
 
-def _tree(root: Path, unchanged: Sequence[str] = (), own: Path | None = None) -> str:
+def _tree(
+    root: Path, unchanged: Sequence[str] = (), own: Path | None = None, written: Sequence[str] | None = None
+) -> str:
     """Write a tree of the files that git tracks or would add; those below `unchanged` are as in HEAD.
 
-    With `own`, a copy of that index takes the changes, so that files that were added by force are in it.
+    With `own`, a copy of that index takes the changes, so that files that were added by force are in it. With
+    `written`, files that are other than in HEAD, and those below these paths, are in it as they are, unconverted.
     """
     with tempfile.TemporaryDirectory() as directory:
         index = Path(directory) / "index"
+        of_index = {"GIT_INDEX_FILE": str(index)}
         if own is not None and own.exists():
             shutil.copy2(own, index)  # with its own time, or git would not look again at files that are as old
         else:
-            git(root, "read-tree", "HEAD", GIT_INDEX_FILE=str(index))
+            git(root, "read-tree", "HEAD", **of_index)
         listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
         nested = [f":(exclude,literal){path}" for path in repositories_inside(root)]  # git cannot add an empty one
-        git(root, "add", "--all", *listed, given="\0".join([".", *nested]), GIT_INDEX_FILE=str(index))
+        git(root, "add", "--all", *listed, given="\0".join([".", *nested]), **of_index)
         if unchanged:
-            own_names = {"GIT_INDEX_FILE": str(index), "GIT_LITERAL_PATHSPECS": "1"}
-            git(root, "reset", "--quiet", "HEAD", *listed, given="\0".join(unchanged), **own_names)
-        return git(root, "write-tree", GIT_INDEX_FILE=str(index))
+            literal = of_index | {"GIT_LITERAL_PATHSPECS": "1"}
+            git(root, "reset", "--quiet", "HEAD", *listed, given="\0".join(unchanged), **literal)
+        if written is not None:
+            _put_as_they_are(root, written, of_index)
+        return git(root, "write-tree", **of_index)
+
+
+def _put_as_they_are(root: Path, outputs: Sequence[str], of_index: Mapping[str, str]) -> None:
+    """Put the files that an index has changed since HEAD, and all below `outputs`, into it once more, unconverted."""
+    changed = set(paths(git(root, "diff-index", "--cached", "--name-only", "-z", "HEAD", **of_index)))
+    listed = (row.split("\t", 1) for row in paths(git(root, "ls-files", "--stage", "-z", **of_index)))
+    modes = {path: about.split()[0] for about, path in listed}
+    wanted = [path for path in modes if path in changed or any(covers(out, path) for out in outputs)]
+    files = [path for path in wanted if modes[path] in (PLAIN, PROGRAM)]
+    rows = [f"{modes[path]} {name}\t{path}" for path, name in contents_of(root, files, "-w").items()]
+    git(root, "update-index", "-z", "--index-info", given="\0".join(rows), **of_index)
 
 
 def commit(root: Path, tree: str, message: str) -> str:

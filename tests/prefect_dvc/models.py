@@ -10,7 +10,6 @@ from prefect_dvc.execution.run import new_name
 from prefect_dvc.workspace.apply import keep
 from prefect_dvc.workspace.directory import worktree
 from prefect_dvc.workspace.git import git
-from prefect_dvc.workspace.snapshot import snapshot
 
 from .conftest import CONFIG, make_repository, write_yaml
 from .test_cache import put
@@ -114,7 +113,7 @@ def kept_run(root: Path, model: str) -> str:
     """A run that ended with the text `model` as its model, without having run; returns its name."""
     name = new_name()
     hashed = put(root / ".dvc/cache", model.encode())
-    with worktree(root, snapshot(root), name) as directory:
+    with worktree(root, name) as directory:
         outs = [{"path": "models/student", "hash": "md5", "md5": hashed}]
         write_yaml(directory / "dvc.lock", {"schema": "2.0", "stages": {"student": {"cmd": "x", "outs": outs}}})
         (directory / "reports").mkdir()

@@ -638,3 +638,49 @@ def test_files_that_git_converts_or_does_not_look_at(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (root / "a.txt").read_bytes() == b"1\r\n2\r\n2\r\n3\n100\n"
     assert (root / "own.csv").read_bytes() == b"2\r\n"
+
+
+UPPER = {"filter.upper.clean": "tr a-z A-Z", "filter.upper.smudge": "tr A-Z a-z", "filter.upper.required": "true"}
+CONVERSIONS: dict[str, tuple[str, dict[str, str]]] = {  # .gitattributes and settings of git
+    "text=auto": ("* text=auto\n", {}),
+    "eol=crlf": ("* text eol=crlf\n", {}),
+    "ident": ("* ident\n", {}),
+    "core.autocrlf": ("", {"core.autocrlf": "true", "core.safecrlf": "true"}),
+    "a filter": ("*.txt filter=upper\n", UPPER),
+    "a filter that fails": ("*.txt filter=fails\n", {"filter.fails.smudge": "false", "filter.fails.required": "true"}),
+    "an encoding": ("in.txt working-tree-encoding=UTF-16\n", {}),
+}
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["", "its directory is gone"])
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+def test_what_git_converts(conversion: str, gone: bool, tmp_path: Path) -> None:
+    """A persisted output with CRLF in git came back with LF: no byte that a run reads or writes passes through git."""
+    attributes, config = CONVERSIONS[conversion]
+    appends = r"cat in.txt .gitattributes >> log.txt && printf '$Id: $ aB\r\nc\n' >> log.txt"
+    stages: dict[str, dict[str, Any]] = {
+        "log": {"cmd": appends, "deps": ["in.txt"], "outs": [{"log.txt": {"cache": False, "persist": True}}]},
+        "copy": {"cmd": "mkdir d && cp log.txt in.txt d", "deps": ["log.txt", "in.txt"], "outs": [{"d": UNCACHED}]},
+        "beside": {"cmd": "cp in.txt 'be\"side.txt'; cat d/log.txt > o", "deps": ["in.txt", "d"], "outs": ["o"]},
+    }
+    root = new(tmp_path / "workspace", stages, **{".gitattributes": attributes})
+    (root / "in.txt").write_bytes(
+        "$Id: of old$ ä aB\r\nlone\n".encode("utf-16" if "encoding" in conversion else "utf-8")
+    )
+    commit(root)
+    for name, value in config.items():
+        git(root, "config", name, value)
+    twin = root.with_name("twin")
+    for text in (b"", b"$Id$ more\r\n"):
+        (root / "in.txt").write_bytes((root / "in.txt").read_bytes() + text)
+        shutil.rmtree(twin, ignore_errors=True)
+        shutil.copytree(root, twin, symlinks=True)
+        dvc_("repro", cwd=twin)
+        done = pipeline(root)
+        assert done.returncode == 0, done.stdout + done.stderr
+        name = max((root / ".dvc/tmp/runs").glob("2*.lock")).stem
+        if gone:
+            shutil.rmtree(root / ".dvc/tmp/runs" / name)
+        for _ in range(2):
+            subprocess.run([sys.executable, "-m", "prefect_dvc.workspace.apply", name], cwd=root, check=True)
+            assert everything(root) == everything(twin)
