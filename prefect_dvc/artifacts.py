@@ -86,12 +86,7 @@ def _leaves(text: str) -> dict[str, Any]:
 
 
 def plots(directory: Path, wanted: Callable[[str], bool] = lambda path: True) -> dict[str, list[Panel]]:
-    """Read the plots of each dvc.yaml that name columns of tables (CSV, TSV) which are there, by title.
-
-    Args:
-        directory: That of a run.
-        wanted: Whether a table, by its path, is drawn.
-    """
+    """Read the plots of each dvc.yaml that name columns of `wanted` tables (CSV, TSV) which are there, by title."""
     found: dict[str, list[Panel]] = {}
     for file in graph_files(directory):
         content = read_file(directory / file)

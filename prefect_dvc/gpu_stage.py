@@ -28,7 +28,7 @@ from prefect.states import Completed, Failed
 from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.stages import Stages
-from prefect_dvc.server.deploy import create_pools
+from prefect_dvc.server.deploy import create_pools, require_server
 from prefect_dvc.settings.resources import written
 from prefect_dvc.system.process import held
 from prefect_dvc.workers.capacity import CAPACITY, Capacity, CapacityError, measured, read_capacity, slots_per_card
@@ -168,15 +168,9 @@ def announce_capacity(clone: Path, capacity: Capacity) -> str:
 def main() -> None:
     """Become a worker of the pool, in this clone and with this Python."""
     clone = Path.cwd()
-    if not os.environ.get("PREFECT_API_URL"):
-        sys.exit(
-            "gpu_stage: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to those of the server, see docs/operations.md"
-        )
-    try:
-        capacity, per_card = measured(), slots_per_card()
-        queue = announce_capacity(clone, capacity)
-    except (CapacityError, PrefectException, httpx.HTTPError) as error:
-        sys.exit(f"gpu_stage: {type(error).__name__}: {error}")
+    require_server()
+    capacity, per_card = measured(), slots_per_card()
+    queue = announce_capacity(clone, capacity)
     print(f"{queue} has {capacity}.", flush=True)
     os.environ |= {"PREFECT_DVC_CLONE": str(clone), "PREFECT_DVC_PYTHON": sys.executable, CAPACITY: str(capacity)}
     os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "1")
@@ -185,7 +179,3 @@ def main() -> None:
     options += ["--limit", str(capacity.slots(per_card))]
     worker = [sys.executable, "-P", "-m", "prefect", "worker", "start", *options]
     os.execv(worker[0], [*worker, *sys.argv[1:]])
-
-
-if __name__ == "__main__":
-    main()

@@ -17,22 +17,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from prefect_dvc.execution.graph import GraphError
-from prefect_dvc.execution.outcome import StageError
-from prefect_dvc.execution.run import PipelineError, Run, open_in_place, open_run, summary
+from prefect_dvc.errors import Refusal
+from prefect_dvc.execution.run import Run, open_in_place, open_run, summary
 from prefect_dvc.execution.slots import turn
 from prefect_dvc.progress import Progress
-from prefect_dvc.server.database import RETRIES, DatabaseError, most_runs
+from prefect_dvc.server.database import RETRIES, most_runs
 from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import assignments
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run
-from prefect_dvc.workspace.git import WorkspaceError
 from prefect_dvc.workspace.snapshot import refuse_read_only
 
 QUEUE = Path(".dvc/tmp/queue")  # of runs of a Prefect server: SQLite bears only a few at a time
 SECONDS_TO_STOP = 30.0  # for a remote to answer, before a stopped run ends without it
-ERRORS = (GraphError, SettingsError, WorkspaceError, PipelineError, StageError, DatabaseError, OSError)
 
 
 def run_in_threads(run: Run) -> None:
@@ -63,7 +60,7 @@ def _ending_soon() -> Iterator[None]:
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="prefect-dvc run", description="Bring the graph of dvc.yaml up to date.")
+    parser = argparse.ArgumentParser(description="Bring the graph of dvc.yaml up to date.")
     parser.add_argument("--target", help="the stage to bring up to date (default: all)")
     parser.add_argument("--profile", help="a profile of the folder that flows.yaml names (default: none)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter to change")
@@ -93,8 +90,6 @@ def main() -> None:
         if apply:
             apply_run(root, run.name)
         print(summary(run))
-    except ERRORS as error:
-        sys.exit(f"prefect-dvc run: {error}")
     except KeyboardInterrupt:
         sys.exit("Stopped. Everything that was finished is kept; the same command goes on from here.")
 
@@ -128,7 +123,7 @@ def _with_server(options: dict[str, Any], overrides: Mapping[str, Any], *, apply
 
         state = pipeline(**named, overrides=dict(overrides), apply=apply, return_state=True)
     if not state.is_completed():
-        sys.exit(f"prefect-dvc run: {state.message}")
+        raise Refusal(state.message)
 
 
 def say(line: str) -> None:
@@ -138,7 +133,3 @@ def say(line: str) -> None:
 
 def stop(signum: int, frame: object) -> NoReturn:
     sys.exit(128 + signum)
-
-
-if __name__ == "__main__":
-    main()

@@ -17,9 +17,10 @@ from prefect.states import Completed, Failed
 from pydantic import WithJsonSchema
 
 from prefect_dvc.charts import publish_chart
+from prefect_dvc.errors import Refusal
 from prefect_dvc.pipeline_flow import Overrides, Profile, label, run_as_tasks
 from prefect_dvc.registry.drift import history, panels
-from prefect_dvc.retraining import NONE, REPORTED, RetrainSettings, day_in, retrain_once
+from prefect_dvc.retraining import NONE, RetrainSettings, day_in, retrain_once
 from prefect_dvc.server.orphans import at_work
 from prefect_dvc.settings.flows_yaml import Tolerance, read_config
 from prefect_dvc.settings.parameters import AS_IT_STANDS, sites
@@ -57,7 +58,7 @@ def _retrain(further: Mapping[str, Any] = {}, **given: Any) -> State[None]:
         scheduled = flow_run.scheduled_start_time
         with at_work(str(flow_run.id), name):
             verdict = retrain_once(Path.cwd(), settings, run_as_tasks, get_run_logger().info, name, scheduled)
-    except REPORTED as error:
+    except Refusal as error:
         emit("Failed", str(error), settings)
         return Failed(message=str(error))
     except Exception as error:

@@ -20,7 +20,7 @@ from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from prefect_dvc.execution.commands import Log
-from prefect_dvc.execution.graph import GraphError, Stage
+from prefect_dvc.execution.graph import Stage
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.run import GpuPolicy, PipelineError, Run, open_run
 from prefect_dvc.registry import comparison, promotion
@@ -41,7 +41,6 @@ QUEUE = Path(".dvc/tmp/retrain.queue.lock")  # of the one that waits
 FETCHED = "refs/prefect-dvc/fetched"
 NONE = "none"  # of the form: no site, no remote
 REPORT = Path("reports/promotion.md")  # in the run's directory, and in the commit of a promotion
-REPORTED = (GraphError, SettingsError, WorkspaceError, PipelineError, PromotionError, ToleranceError)
 
 
 class Decision(StrEnum):
@@ -166,7 +165,7 @@ def retrain_once(
 ) -> Verdict:
     """Retrain, compare, and promote if the model is good enough; others read `name` while this one holds the lock.
 
-    If another holds it, this one waits or is lost, as `settings.if_busy` says. Raises one of REPORTED.
+    If another holds it, this one waits or is lost, as `settings.if_busy` says. Raises a Refusal.
     """
     config = read_config(root)
     settings, today = settings.complete(config), day_in(settings.timezone, scheduled)

@@ -49,11 +49,7 @@ def place(cache: Path, name: str) -> Path:
 def broken(cache: Path, name: str, known: dict[str, int] | None = None) -> Iterator[str]:
     """Yield the damaged objects among `name` and the files that it lists; missing ones do not count.
 
-    Args:
-        cache: The directory of DVC's cache.
-        name: The hash of an object.
-        known: When objects that were whole had changed last; an object that has not changed since is whole, and those
-            that are found whole are added.
+    An object that has not changed since it was `known` as whole is whole; those that are found whole are added.
     """
     path, known = place(cache, name), {} if known is None else known
     try:

@@ -16,13 +16,14 @@ import yaml
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
+from prefect_dvc.errors import Refusal
 from prefect_dvc.settings.graph_files import graph_files, stage_names
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
 from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.contents import covers, inside
 
 
-class GraphError(Exception):
+class GraphError(Refusal):
     """The graph or the requested target is wrong; the message has the value and the remedy."""
 
 

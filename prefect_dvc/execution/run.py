@@ -22,6 +22,7 @@ from typing import Any, Literal, Protocol
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
+from prefect_dvc.errors import Refusal
 from prefect_dvc.execution.cache import cache_of, remove_broken
 from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.graph import GraphError, Stage, nodes, read_graph
@@ -42,7 +43,7 @@ IN_PLACE = Path(".dvc/tmp/prefect-dvc.lock")  # held by a run in the workspace i
 MOST_THREADS = 64
 
 
-class PipelineError(Exception):
+class PipelineError(Refusal):
     """Stages failed; the message has the reasons, the stages that are not up to date, and how to continue."""
 
 
@@ -145,12 +146,7 @@ class Run:
         return turn([lock], holder, stopped=lambda: self.commands.closed)
 
     def in_threads(self, log: Callable[[Stage, str], None], done: Callable[[Stage, Outcome], None]) -> None:
-        """Run all stages, each as soon as its upstream is done. Raises PipelineError.
-
-        Args:
-            log: Called with each line that a stage prints.
-            done: Called when a stage is up to date.
-        """
+        """Run all stages, each as soon as its upstream is done, and call `done` for it. Raises PipelineError."""
         places, running = {stage.name: place for place, stage in enumerate(self.stages)}, dict[Future[None], str]()
         order = TopologicalSorter({stage.name: stage.upstream for stage in self.stages})
         order.prepare()
@@ -239,11 +235,9 @@ def _refused() -> Iterator[None]:
     """Turn every error of DVC and of its libraries into one line."""
     try:
         yield
-    except (GraphError, SettingsError, StageError, OSError):
+    except (Refusal, OSError):
         raise
     except Exception as error:
-        if type(error).__module__.startswith("prefect_dvc"):
-            raise
         raise GraphError(reasons(error)) from error
 
 

@@ -46,17 +46,11 @@ class _Claim:
 
 @dataclass
 class Slots:
-    """Let at most `parallel` stages run at a time, and here no more than the machine bears.
+    """Let at most `parallel` stages run at a time, and here no more than the machine bears."""
 
-    Args:
-        parallel: The number of stages at a time, those on workers included.
-        cpus: The processors that the stages of this machine share.
-        memory: Its memory in bytes.
-    """
-
-    parallel: int
+    parallel: int  # those on workers included
     cpus: int = field(default_factory=processors)
-    memory: int = field(default_factory=main_memory)
+    memory: int = field(default_factory=main_memory)  # bytes
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _waiting: list[_Claim] = field(default_factory=list)
     _held: list[_Claim] = field(default_factory=list)
@@ -108,14 +102,7 @@ def turn(
 ) -> Iterator[bool]:
     """Wait until one of some locks is free, and hold it; yield whether it had to wait. A killed process holds none.
 
-    Args:
-        locks: Files; as many may have their turn at a time.
-        holder: What the others read.
-        told: Told once who holds them.
-        stopped: Whether to give up.
-
-    Raises:
-        StageError: It has given up.
+    `told` is told once who holds them, who read `holder`. Raises StageError as soon as `stopped`.
     """
     waited = False
     with ExitStack() as stack:

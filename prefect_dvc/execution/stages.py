@@ -35,14 +35,10 @@ SETTINGS: dict[str, Any] = {"interactive": False, "dry": False, "allow_missing":
 
 
 class Stages:
-    """The stages of a repository.
+    """The stages of a repository, which is opened so that it waits for DVC's lock.
 
-    Args:
-        repo: The repository, opened so that it waits for DVC's lock.
-        plan: Its stages, each after its upstream, in the order in which `dvc repro` would run them.
-        root: The workspace.
-        pulls: Whether the default remote may have inputs and results.
-        warn: Told what concerns no stage alone.
+    `plan` has them in the order in which `dvc repro` would run them; `pulls` says whether the default remote may have
+    inputs and results, and `warn` is told what concerns no stage alone.
     """
 
     def __init__(self, repo: Repo, plan: Sequence[Any], root: Path, *, pulls: bool, warn: Log) -> None:
@@ -69,15 +65,8 @@ class Stages:
     ) -> Outcome:
         """Bring one stage up to date, as `dvc repro --single-item` does; its upstream must be.
 
-        Args:
-            name: The stage.
-            log: Told each line of its command, and DVC's warnings.
-            force: Run it even if nothing has changed.
-            timeout: The seconds after which its command is ended.
-            environment: Further variables of its command.
-
-        Raises:
-            StageError: It failed, or something that it needs is missing.
+        `log` is told each line of its command, and DVC's warnings. After `timeout` seconds the command is ended. Raises
+        StageError if it failed, or if something that it needs is missing.
         """
         stage = self._plan[name]
         with self._files(stage):

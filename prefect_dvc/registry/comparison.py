@@ -8,6 +8,10 @@ Two figures are compared only if the benchmark is the same: its source files (SH
 distinct sentences and pairs, scale), as the files `registry.benchmarks` of flows.yaml list them. The hash of the whole
 directory would refuse too much: it changes with any other set, a reworded licence, or a new writer of Parquet.
 Without such a file two figures of one name count as the same.
+
+So that noise does not lead to a promotion, `registry.draws` may have the figure of each bootstrap draw, draw i of the
+same items in every version: {"student/lee/spearman": [0.55, 0.53, ...]}. Then a gain counts only outside the interval
+of the differences.
 """
 
 import difflib
@@ -16,18 +20,23 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from statistics import quantiles
 from typing import Any
 
-from prefect_dvc.registry.noise import Draw, Draws, Interval, of_draws
+from prefect_dvc.errors import Refusal
 from prefect_dvc.settings.flows_yaml import FILE, Registry, SettingsError, Tolerance
 
 Metrics = Mapping[str, float | None]
+Interval = tuple[float, float]
+Draw = float | None  # null in the file: a draw without a figure, such as a correlation of equal ratings
+Draws = Mapping[str, Sequence[Draw]]
 
 LOWER_IS_BETTER = ("error", "loss", "mae", "mse", "rmse")
+PARTS = 40  # of the draws; the first one and the last one lie outside an interval of 95 %
 IDENTITY = ("sha256", "rows", "distinct", "scale")  # of a benchmark, in its provenance
 
 
-class ToleranceError(Exception):
+class ToleranceError(Refusal):
     """A tolerance fits no metric or is not a number; the message names the nearest metric."""
 
 
@@ -107,6 +116,25 @@ def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]
     return rows
 
 
+def of_draws(promoted: Sequence[Draw], new: Sequence[Draw]) -> Interval | None:
+    """Return the interval of the middle 95 % of the differences, or None if the draws are not of the same items.
+
+    A draw in which one of the models has no figure is left out; if most are, there is no interval.
+
+    Example:
+        >>> of_draws([0.5, 0.6, 0.7], [0.6, 0.7, 0.8])
+        (0.1, 0.1)
+    """
+    if len(promoted) != len(new):
+        return None
+    both = zip(promoted, new, strict=True)
+    differences = [after - before for before, after in both if before is not None and after is not None]
+    if len(differences) < 2 or 2 * len(differences) < len(new):
+        return None
+    low, *_, high = quantiles(differences, n=PARTS, method="inclusive")
+    return round(low, 9), round(high, 9)
+
+
 def tolerance_of(metric: str, tolerances: Mapping[str, Tolerance]) -> Tolerance | None:
     """Return the tolerance of the longest, most specific pattern that fits; JSON does not keep their order."""
     patterns = [pattern for pattern in tolerances if fnmatchcase(metric, pattern)]
@@ -167,13 +195,7 @@ def lacking_gain(rows: Sequence[Row], gains: Mapping[str, Tolerance]) -> str | N
     """Say why a model that loses nothing is still no reason to change; None if some metric gains enough.
 
     A gain is enough if it is as large as is wanted, and the interval of the difference, if there is one, excludes none.
-
-    Args:
-        rows: The comparison.
-        gains: The least gain by metric, as tolerances are written; without any, every model that loses nothing passes.
-
-    Raises:
-        ToleranceError: A gain is not a number, or fits none of the metrics.
+    Without `gains` every model passes. Raises ToleranceError if a gain is not a number, or fits none of the metrics.
 
     Example:
         >>> lacking_gain([Row("student/lee/spearman", 0.5, 0.501, 0.005, None)], {"student/*": 0.002})

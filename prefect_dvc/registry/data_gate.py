@@ -61,15 +61,7 @@ def check_limits(limits: Mapping[str, Tolerance]) -> None:
 
 
 def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -> list[str]:
-    """List why an edition is not to be trained on; empty if it may be.
-
-    Args:
-        promoted: The edition of the promoted model.
-        new: The edition in question.
-        limits: By gate; one that is not there is not checked.
-
-    Raises:
-        ToleranceError: A limit is unknown or not a number.
+    """List why an edition is not to be trained on; a gate without a limit is not checked. Raises ToleranceError.
 
     Example:
         >>> one, two = (Edition(kept, 100, 10, 0, ((0, 0), (50, 20))) for kept in (80, 40))

@@ -1,8 +1,4 @@
-"""The outputs of a repository as DVC finds them, at a commit or in a run's directory.
-
-DVC resolves every dvc.yaml and .dvc file, with templates, matrices and working directories. The texts of dvc.yaml and
-dvc.lock in the root alone would have some of the outputs, under paths of other directories.
-"""
+"""The outputs of a repository as DVC finds them, in every dvc.yaml and .dvc file, with templates and matrices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,21 +33,9 @@ class Outputs:
 
 
 def read_outputs(root: Path, revision: str | None = None) -> Outputs:
-    """Read the outputs of the repository `root`.
+    """Read the outputs that have a hash, at a commit or, without one, as they stand in the directory `root`.
 
-    Args:
-        root: A workspace, or the directory of a run.
-        revision: A commit; None is what stands in the directory.
-
-    Returns:
-        Those with a hash, so not those of stages that have not run.
-
-    Raises:
-        DvcException: A dvc.yaml, a dvc.lock or a .dvc file is not one.
-
-    Example:
-        >>> read_outputs(Path.cwd(), "promoted").artifacts  # doctest: +SKIP
-        {'student': 'models/student'}
+    Raises DvcException if a dvc.yaml, a dvc.lock or a .dvc file is not one.
     """
     with Repo(str(root), rev=revision) as repo:
         found = tuple(

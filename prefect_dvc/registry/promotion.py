@@ -18,7 +18,6 @@ not become everybody's params.yaml. The registry is GTO's: git tags, which `gto 
 
 import argparse
 import shlex
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, suppress
@@ -35,12 +34,13 @@ from dvc.repo import Repo
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.execution.cache import remove_broken
 from prefect_dvc.registry.comparison import Figures
 from prefect_dvc.registry.outputs import Outputs, read_outputs
 from prefect_dvc.registry.stored import missing
 from prefect_dvc.registry.tags import damaged_tags
-from prefect_dvc.settings.flows_yaml import SettingsError, read_config
+from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.system.process import held
 from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.contents import contents, covers, files, inside
@@ -59,7 +59,7 @@ COMMITTER = {
 SECONDS_TO_WAIT = 5.0  # for the clock to pass the last tag
 
 
-class PromotionError(Exception):
+class PromotionError(Refusal):
     """Nothing was promoted or rolled back; the message has the reason and the remedy."""
 
 
@@ -324,10 +324,7 @@ def same_model(root: Path, model: str, channel: Channel) -> Version | None:
 def _is_model(root: Path, version: Version, model: str, artifact: str) -> bool:
     """Return whether a version has this model; the texts exclude most, without DVC's reading of the graph."""
     with suppress(PromotionError, WorkspaceError):  # registered by hand at a commit where DVC has no such model
-        files = git(root, "ls-tree", "-r", "-z", "--name-only", END, version.commit).split("\0")
-        locks = [file for file in files if Path(file).name == "dvc.lock"]
-        if not any(model in git(root, "show", END, f"{version.commit}:{lock}") for lock in locks):
-            return False
+        git(root, "grep", "--quiet", "--fixed-strings", "-e", model, version.commit, "--", ":(glob)**/dvc.lock")
         return model_hash(artifact, outputs(root, version.commit)) == model
     return False
 
@@ -515,22 +512,15 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     options = arguments()
     root = Path.cwd()
-    try:
-        artifact = options.artifact or read_config(root).registry.artifact
-        channel = Channel(artifact, options.stage, options.branch, options.remote)
-        if options.action != "show":
-            refuse_read_only(root)
-        if options.action == "show":
-            print(trace(root, channel, options.model) if options.model else show(root, channel))
-        elif options.action == "rollback":
-            before, after = rollback(root, channel, options.to)
-            print(f"{channel.artifact} at {channel.stage}: {before.name} -> {after.name}")
-        else:
-            version = promote(root, options.run, channel, instead_of=promoted(root, channel))
-            print(f"{channel.artifact} at {channel.stage}: {version.name}")
-    except (PromotionError, SettingsError, WorkspaceError) as error:
-        sys.exit(f"prefect-dvc: {error}")
-
-
-if __name__ == "__main__":
-    main()
+    artifact = options.artifact or read_config(root).registry.artifact
+    channel = Channel(artifact, options.stage, options.branch, options.remote)
+    if options.action == "show":
+        print(trace(root, channel, options.model) if options.model else show(root, channel))
+        return
+    refuse_read_only(root)
+    if options.action == "rollback":
+        before, after = rollback(root, channel, options.to)
+        print(f"{channel.artifact} at {channel.stage}: {before.name} -> {after.name}")
+    else:
+        version = promote(root, options.run, channel, instead_of=promoted(root, channel))
+        print(f"{channel.artifact} at {channel.stage}: {version.name}")

@@ -15,22 +15,14 @@ from prefect_dvc.execution.cache import DIRECTORY, broken, cache_of, place
 
 
 def missing(root: Path, names: Iterable[str], remote: str | None = None) -> tuple[str, list[str]]:
-    """Return the place that readers fetch from, and the objects among `names` and their files that it does not have.
+    """Return the place that readers fetch from, in words, and the objects that it does not have, sorted.
 
     Args:
         root: The workspace.
         names: MD5 hashes of outputs, as in dvc.lock; one that ends in `.dir` lists files.
         remote: The name of the DVC remote that the outputs have in dvc.yaml; None is the default one, or the cache.
 
-    Returns:
-        The place in words, and the hashes that are not there, sorted.
-
-    Raises:
-        Exception: Whatever the library of a remote raises if it does not answer.
-
-    Example:
-        >>> missing(Path.cwd(), ["00000000000000000000000000000000"])  # doctest: +SKIP
-        ("DVC's cache", ['00000000000000000000000000000000'])
+    Raises whatever the library of a remote raises if it does not answer.
     """
     with Repo(str(root)) as repo:
         cache = cache_of(repo)

@@ -8,22 +8,7 @@ TAGS = "refs/tags"
 
 
 def damaged_tags(root: Path, artifact: str) -> list[str]:
-    """List the tags of `artifact` that do not lead to a commit.
-
-    Args:
-        root: The workspace.
-        artifact: The name before `@` or `#` in GTO's tags.
-
-    Returns:
-        Full names of refs, sorted: an emptied file, a hash that is not one, a commit that is gone.
-
-    Raises:
-        WorkspaceError: git itself cannot read its refs.
-
-    Example:
-        >>> damaged_tags(Path.cwd(), "student")  # doctest: +SKIP
-        ['refs/tags/student#production#1']
-    """
+    """List the tags of `artifact` that lead to no commit: an emptied file, a wrong hash, a commit that is gone."""
     common = Path(root, git(root, "rev-parse", "--git-common-dir"))
     files = (file for file in (common / TAGS).rglob("*") if file.is_file() and file.suffix != ".lock")
     names = {file.relative_to(common).as_posix() for file in files}  # git does not list an emptied one

@@ -1,8 +1,4 @@
-"""The processes of `make ui`, watched: one that dies is started again, and its log says why it died.
-
-A log is appended to, so that the lines before a death stay. One that has grown beyond LOG_BYTES becomes NAME.log.1, and
-the process writes on into an empty one.
-"""
+"""The processes of `make ui`, watched: one that dies is started again, and its log, which is appended to, says why."""
 
 import os
 import shutil
@@ -15,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.execution.commands import Log
 from prefect_dvc.system.process import end_group, supervised
 
@@ -23,29 +20,20 @@ DEATHS, WITHIN_SECONDS = 3, 600.0  # more within this time, and it is not starte
 POLL_SECONDS = 0.5
 
 
-class ChildError(Exception):
+class ChildError(Refusal):
     """A process dies again and again; the message has its name, its last status and its log."""
 
 
 @dataclass
 class Child:
-    """A process that is started again when it dies.
+    """A process that is started again when it dies."""
 
-    Args:
-        name: Of it and of its log.
-        command: Its words.
-        clone: Its working directory.
-        log: The file that gets its output.
-        needed: Whether nothing works without it; otherwise it is given up.
-        died: Called when it has died, before it is started again.
-    """
-
-    name: str
+    name: str  # of it and of its log
     command: Sequence[str]
-    clone: Path
+    clone: Path  # its working directory
     log: Path
-    needed: bool = True
-    died: Callable[[], None] = lambda: None
+    needed: bool = True  # whether nothing works without it; otherwise it is given up
+    died: Callable[[], None] = lambda: None  # called when it has died, before it is started again
     process: subprocess.Popen[bytes] | None = None
     deaths: list[float] = field(default_factory=list)
 

@@ -10,6 +10,8 @@ import os
 import subprocess
 from enum import StrEnum
 
+from prefect_dvc.errors import Refusal
+
 URL = "PREFECT_API_DATABASE_CONNECTION_URL"
 RUNS = "PREFECT_DVC_RUNS"  # the most runs at a time: of the work pool `dvc`, and of `prefect-dvc run`
 SQLITE_RUNS = 3  # ten at once lost three of seven: each answer of a locked SQLite is an error for somebody
@@ -29,17 +31,12 @@ class Database(StrEnum):
     POSTGRESQL = "postgresql"
 
 
-class DatabaseError(Exception):
+class DatabaseError(Refusal):
     """The database cannot be had or a setting is wrong; the message has the reason and the remedy."""
 
 
 def most_runs() -> int:
-    """Return how many runs there may be at a time; the others wait. Raises DatabaseError.
-
-    Example:
-        >>> most_runs()  # doctest: +SKIP
-        3
-    """
+    """Return how many runs there may be at a time; the others wait. Raises DatabaseError."""
     other = "postgresql" in os.environ.get(URL, "")
     given = os.environ.get(RUNS, str(POSTGRESQL_RUNS if other else SQLITE_RUNS))
     if not given.isdecimal() or int(given) < 1:
@@ -51,10 +48,6 @@ def postgresql() -> str:
     """Return the address of the database `prefect` on this machine's PostgreSQL server, which is made if need be.
 
     The server and the user are those of PostgreSQL's own settings, such as PGHOST. Raises DatabaseError.
-
-    Example:
-        >>> postgresql()  # doctest: +SKIP
-        'postgresql+asyncpg:///prefect'
     """
     try:
         done = subprocess.run(

@@ -13,39 +13,27 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-import httpx
-
-from prefect_dvc.server.database import RUNS, DatabaseError, most_runs
+from prefect_dvc.errors import Refusal
+from prefect_dvc.server.database import RUNS, most_runs
 
 RUNS_POOL = "dvc"
 POOLS = (RUNS_POOL, "gpu")
 CLONE = "PREFECT_DVC_CLONE"  # a worker's own; each flow run reads it from the worker that takes it
 OWN = "prefect.yaml"  # the repository's deployments; without it, those of prefect_dvc/deployments.yaml
 PLACE = f"{{{{ ${CLONE} }}}}"
-
-
 HEARTBEAT_SECONDS = 30  # PREFECT_FLOWS_HEARTBEAT_FREQUENCY of the workers
 WATCH = "Crash runs without a heartbeat"
 
 
-class DeployError(Exception):
+class DeployError(Refusal):
     """The flows are not registered as they should be; the message has the reason."""
 
 
 def deploy() -> list[str]:
     """Create the work pools that are missing, deploy every flow of prefect.yaml, and check the deployments.
 
-    A repository without a prefect.yaml gets the three flows without a schedule.
-
-    Returns:
-        The names of the deployments, FLOW/NAME, sorted.
-
-    Raises:
-        DeployError: Prefect refused a deployment, or one has a fixed directory.
-
-    Example:
-        >>> deploy()  # doctest: +SKIP
-        ['gpu-stage/gpu-stage', 'pipeline/pipeline', 'retrain/retrain']
+    A repository without a prefect.yaml gets the three flows without a schedule. Returns the names of the deployments,
+    FLOW/NAME, sorted. Raises DeployError if Prefect refuses a deployment, or one has a fixed directory.
     """
     create_pools()
     watch_heartbeats()
@@ -57,6 +45,14 @@ def deploy() -> list[str]:
     if done.returncode:
         raise DeployError(f"`prefect deploy --all` failed:\n{done.stdout}{done.stderr}")
     return _checked()
+
+
+def require_server() -> None:
+    """Raise DeployError without a server to talk to."""
+    if not os.environ.get("PREFECT_API_URL"):
+        raise DeployError(
+            "Set PREFECT_API_URL and PREFECT_API_AUTH_STRING to those of the server, see docs/operations.md."
+        )
 
 
 def create_pools() -> None:
@@ -127,26 +123,14 @@ def _address(given: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="prefect-dvc deploy", description="Register the flows with the server.")
+    parser = argparse.ArgumentParser(description="Register the flows with the server.")
     parser.add_argument(
         "--webhook", metavar="URL", type=_address, help="address that the server calls after each retraining"
     )
     webhook = parser.parse_args().webhook
-    if not os.environ.get("PREFECT_API_URL"):
-        sys.exit(
-            "deploy: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to those of the server, see docs/operations.md"
-        )
-    from prefect.exceptions import PrefectException
+    require_server()
+    print("\n".join(deploy()))
+    if webhook:
+        from prefect_dvc.server.webhook import call_webhook
 
-    try:
-        print("\n".join(deploy()))
-        if webhook:
-            from prefect_dvc.server.webhook import call_webhook
-
-            call_webhook(webhook)
-    except (DeployError, DatabaseError, PrefectException, httpx.HTTPError) as error:
-        sys.exit(f"deploy: {error}")
-
-
-if __name__ == "__main__":
-    main()
+        call_webhook(webhook)

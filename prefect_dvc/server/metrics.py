@@ -38,13 +38,7 @@ Values = Iterator[tuple[str, Mapping[str, str], float]]  # name, labels, value
 
 
 class Metrics:
-    """Answer /metrics for holders of the key.
-
-    Args:
-        app: Prefect's application.
-        root: The clone whose tags are read.
-        key: USER:SECRET.
-    """
+    """Answer /metrics for holders of the key, from Prefect's application and the tags of the clone `root`."""
 
     def __init__(self, app: ASGIApp, root: Path, key: str) -> None:
         self._app, self._root = app, root

@@ -44,12 +44,7 @@ def page(status: int, text: str, kind: str = "text/plain", **headers: str) -> Re
 
 
 class Reports:
-    """Keep and show reports, one file each, for holders of the key.
-
-    Args:
-        directory: The files, and nothing else.
-        key: USER:SECRET.
-    """
+    """Keep and show reports, one file each in a directory that has nothing else, for holders of the key."""
 
     def __init__(self, directory: Path, key: str) -> None:
         self.directory = directory

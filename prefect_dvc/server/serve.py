@@ -20,7 +20,6 @@ import re
 import secrets
 import socket
 import stat
-import sys
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
@@ -31,6 +30,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.server.metrics import PLACE as METRICS
 from prefect_dvc.server.metrics import Metrics
 from prefect_dvc.server.reports import LOGIN, PLACE, Reports, page
@@ -67,11 +67,11 @@ PAGE_POLICY = (
 )
 
 
-class KeyFileError(Exception):
+class KeyFileError(Refusal):
     """The file of the key cannot be used; the message has its path, the reason and the remedy."""
 
 
-class PortError(Exception):
+class PortError(Refusal):
     """The port is in use; the message has it and the remedy."""
 
 
@@ -86,21 +86,10 @@ def refuse_taken(port: int) -> None:
 
 
 def read_key(home: Path) -> str:
-    """Read the server's key from `home`, or make it.
+    """Read the server's key, USER:SECRET, from the directory of its state, or make one with 256 random bits.
 
-    Args:
-        home: The directory of the server's state; it becomes readable only for its owner, since its database and logs
-            hold the data that the key protects.
-
-    Returns:
-        USER:SECRET; the secret has 256 random bits.
-
-    Raises:
-        KeyFileError: The file is a link, belongs to somebody else, can be read by others, or holds something else.
-
-    Example:
-        >>> read_key(Path(".prefect"))  # doctest: +SKIP
-        'prefect-dvc:Zk9...'
+    The directory becomes readable only for its owner, since its database and logs hold the data that the key protects.
+    Raises KeyFileError if the file is a link, belongs to somebody else, can be read by others, or holds something else.
     """
     path = home / KEY
     try:
@@ -155,11 +144,7 @@ def link(origin: str, key: str) -> str:
 class Gate:
     """An ASGI application in front of Prefect's, which refuses foreign names and foreign origins.
 
-    Args:
-        app: Prefect's application.
-        origins: The server's own origins; messages show the first one: http://127.0.0.1:4200.
-        reports: The reports of runs.
-        metrics: The answer to a monitoring system, if there is one.
+    `origins` are the server's own; messages show the first one: http://127.0.0.1:4200.
     """
 
     def __init__(self, app: ASGIApp, origins: Sequence[str], reports: Reports, metrics: Metrics | None = None) -> None:
@@ -207,15 +192,9 @@ class Gate:
 
 
 def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
-    """Run the server until it is stopped.
+    """Run the server until it is stopped, with its state and its key in `home`. Raises KeyFileError.
 
-    Args:
-        home: The directory of the server's state, with the key.
-        port: The port on 127.0.0.1.
-        others: Origins of a tunnel or a reverse proxy to the server: https://prefect.example.org.
-
-    Raises:
-        KeyFileError: The file of the key cannot be used.
+    `others` are the origins of a tunnel or a reverse proxy to the server: https://prefect.example.org.
     """
     origins = [origin_of(port), *others]
     os.environ |= {
@@ -253,9 +232,7 @@ def _origin(text: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="prefect-dvc serve", description="Run Prefect's server, open only to its owner."
-    )
+    parser = argparse.ArgumentParser(description="Run Prefect's server, open only to its owner.")
     parser.add_argument("--port", type=int, default=PORT, help="port on 127.0.0.1")
     parser.add_argument(
         "--origin", type=_origin, action="append", default=[], help="origin of a tunnel or reverse proxy to the server"
@@ -265,14 +242,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     home = Path(os.environ.get("PREFECT_HOME") or HOME)
-    try:
-        refuse_taken(options.port)
-        if options.link:
-            print(f"Log in: {link([origin_of(options.port), *options.origin][-1], read_key(home))}", flush=True)
-        serve(home, options.port, options.origin)
-    except (KeyFileError, PortError) as error:
-        sys.exit(f"server: {error}")
-
-
-if __name__ == "__main__":
-    main()
+    refuse_taken(options.port)
+    if options.link:
+        print(f"Log in: {link([origin_of(options.port), *options.origin][-1], read_key(home))}", flush=True)
+    serve(home, options.port, options.origin)

@@ -34,11 +34,7 @@ CRASH = (
 def call_webhook(url: str) -> None:
     """Create the automations that call `url` after each retraining, or give them a new address.
 
-    Args:
-        url: An address that takes POST with JSON, also one of a private network; it is kept encrypted.
-
-    Example:
-        >>> call_webhook("https://chat.example.org/hooks/4711")  # doctest: +SKIP
+    It takes POST with JSON, may be that of a private network, and is kept encrypted.
     """
     headers: Any = {"Content-Type": "application/json"}
     block = Webhook(method="POST", url=SecretStr(url), headers=headers, allow_private_urls=True)

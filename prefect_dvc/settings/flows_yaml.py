@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import yaml
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.settings.yaml_reader import read_yaml
 
 FILE = "flows.yaml"
@@ -23,90 +24,54 @@ Tolerance = float | str  # a loss in the metric's own unit, 0.005, or a share of
 Section = TypeVar("Section")
 
 
-class SettingsError(Exception):
+class SettingsError(Refusal):
     """A profile, a key or a value of a run or of flows.yaml is wrong; the message names it, and the nearest one."""
 
 
 @dataclass(frozen=True)
 class Params:
-    """How params.yaml is checked, and where its profiles are.
+    """How params.yaml is checked, and where its profiles are."""
 
-    Args:
-        check: A command that ends with a message and not with 0 if params.yaml is wrong. Without one, a run may only
-            change keys that params.yaml has.
-        use: A command that writes a profile into params.yaml; the name of the profile follows, and `--site=NAME` if
-            there is one. Without it, the values of the profile's file replace those of params.yaml.
-        profiles: The folder of the profiles, one YAML file each.
-        open: Sections to which a run may add keys, such as names that a user chooses.
-        sites: A folder of further files, of which `use` combines one with a profile.
-    """
-
-    check: tuple[str, ...] = ()
-    use: tuple[str, ...] = ()
-    profiles: str | None = None
-    sites: str | None = None
-    open: tuple[str, ...] = ()
+    check: tuple[str, ...] = ()  # a command; without one, a run may only change keys that params.yaml has
+    use: tuple[str, ...] = ()  # a command that writes a profile, and `--site=NAME`, into params.yaml
+    profiles: str | None = None  # a folder of YAML files; without `use`, their values replace those of params.yaml
+    sites: str | None = None  # a folder of further files, of which `use` combines one with a profile
+    open: tuple[str, ...] = ()  # sections to which a run may add keys, such as names that a user chooses
 
 
 @dataclass(frozen=True)
 class Paths:
-    """Files that neither git nor DVC carries.
+    """Files that neither git nor DVC carries."""
 
-    Args:
-        brought: Hard-linked from the workspace into the directory of a run.
-        returned: Hard-linked back at its end.
-        shared: A directory that is changed in place, so that all runs have the workspace's.
-    """
-
-    brought: tuple[str, ...] = ()
-    returned: tuple[str, ...] = ()
-    shared: str | None = None
+    brought: tuple[str, ...] = ()  # hard-linked from the workspace into the directory of a run
+    returned: tuple[str, ...] = ()  # hard-linked back at its end
+    shared: str | None = None  # a directory that is changed in place, so that all runs have the workspace's
 
 
 @dataclass(frozen=True)
 class Registry:
-    """The promoted artifact, and the figures that decide on it.
+    """The promoted artifact, and the figures that decide on it; a figure is named by a pattern."""
 
-    Args:
-        artifact: A name below `artifacts` of dvc.yaml.
-        metrics: JSON files of figures, nested or not: {"accuracy": 0.9}.
-        benchmarks: JSON files whose `sets` say what was measured on, by name; both versions must have the same.
-        floors: The least figure of a model that is promoted, also of the first one, by a pattern of the metric's name.
-        tolerances: The loss that is allowed, by a pattern of the metric's name.
-        gains: The least gain, by a pattern of the metric's name, of which one must be reached.
-        draws: JSON files with the figure of each bootstrap draw, by metric, of the same items in every version.
-        former: Parts of the names of metrics that promoted versions have, and the present ones.
-    """
-
-    artifact: str = "model"
-    metrics: tuple[str, ...] = ("metrics.json",)
-    benchmarks: tuple[str, ...] = ()
-    floors: Mapping[str, float] = field(default_factory=dict)
-    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
-    gains: Mapping[str, Tolerance] = field(default_factory=dict)
-    draws: tuple[str, ...] = ()
-    former: Mapping[str, str] = field(default_factory=dict)
+    artifact: str = "model"  # a name below `artifacts` of dvc.yaml
+    metrics: tuple[str, ...] = ("metrics.json",)  # JSON files of figures, nested or not: {"accuracy": 0.9}
+    benchmarks: tuple[str, ...] = ()  # JSON files whose `sets` say what was measured on: the same in both versions
+    floors: Mapping[str, float] = field(default_factory=dict)  # the least figure of a model that is promoted
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)  # the loss that is allowed
+    gains: Mapping[str, Tolerance] = field(default_factory=dict)  # the least gain, of which one must be reached
+    draws: tuple[str, ...] = ()  # JSON files with the figure of each bootstrap draw
+    former: Mapping[str, str] = field(default_factory=dict)  # parts of names that promoted versions have: present ones
 
 
 @dataclass(frozen=True)
 class EditionFiles:
-    """The files that describe an edition of the data.
+    """The files that describe an edition of the data."""
 
-    Args:
-        snapshot: The parameter that gets the day of a retraining.
-        counters: A JSON file with `total`, `kept` and `details`, a count by name. Without it there is no data gate.
-        overview: A JSON file with `growth`: pairs of words and distinct words.
-        documents: Begins the names of the counts of documents.
-        foreign: The count of documents in another language.
-        limits: What the data gate allows.
-    """
-
-    snapshot: str | None = None
-    counters: str | None = None
-    overview: str | None = None
-    documents: str = "documents "
-    foreign: str = "documents dropped: language"
-    limits: Mapping[str, Tolerance] = field(default_factory=dict)
+    snapshot: str | None = None  # the parameter that gets the day of a retraining
+    counters: str | None = None  # JSON with `total`, `kept` and `details`, a count by name; without it, no data gate
+    overview: str | None = None  # JSON with `growth`: pairs of words and distinct words
+    documents: str = "documents "  # begins the names of the counts of documents
+    foreign: str = "documents dropped: language"  # the count of documents in another language
+    limits: Mapping[str, Tolerance] = field(default_factory=dict)  # what the data gate allows
 
 
 @dataclass(frozen=True)
@@ -128,16 +93,9 @@ PLACES = ("profiles", "sites", "shared", "counters", "overview", "report")
 
 
 def read_config(root: Path) -> Config:
-    """Read flows.yaml of the repository `root`.
+    """Read flows.yaml at the top of a repository or of a worktree; what it does not have is the default.
 
-    Args:
-        root: The top of a repository or of a worktree.
-
-    Returns:
-        The configuration; every key that the file does not have is the default.
-
-    Raises:
-        SettingsError: The file is not YAML, a key is unknown, or a value has another form.
+    Raises SettingsError if the file is not YAML, a key is unknown, or a value has another form.
 
     Example:
         >>> read_config(Path("nowhere")).registry.artifact

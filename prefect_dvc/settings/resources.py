@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from prefect_dvc.errors import Refusal
+
 GPU, GPU_MEMORY, CPUS, MEMORY = "gpu", "gpu_memory", "cpus", "memory"
 BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -25,7 +27,7 @@ NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 Resources = Mapping[str, int]  # bytes for both memories, otherwise a count
 
 
-class NeedsError(ValueError):
+class NeedsError(Refusal, ValueError):
     """`meta` has a value of another form; the message has the key, the value and the form."""
 
 
@@ -51,16 +53,7 @@ def labels(resources: Resources) -> dict[str, int]:
 
 
 def read_needs(meta: object) -> Needs:
-    """Read the needs of a stage from its `meta`; other keys of it are left to others.
-
-    Args:
-        meta: The value of `meta` in dvc.yaml, None if there is none.
-
-    Returns:
-        The needs.
-
-    Raises:
-        NeedsError: A value has another form.
+    """Read the needs of a stage from its `meta`, whose other keys are left to others. Raises NeedsError.
 
     Example:
         >>> read_needs({"resources": {"gpu": 1, "gpu_memory": "16GB"}, "timeout": "3h"})

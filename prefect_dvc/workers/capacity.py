@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.execution.slots import main_memory, processors
 from prefect_dvc.settings import resources
 from prefect_dvc.settings.resources import CPUS, GPU, GPU_MEMORY, MEMORY, NeedsError, Resources
@@ -38,7 +39,7 @@ else:
 """
 
 
-class CapacityError(Exception):
+class CapacityError(Refusal):
     """A worker's setting is not valid; the message has its name, its value and the form."""
 
 

@@ -32,12 +32,7 @@ def holding(
 ) -> Iterator[dict[str, str]]:
     """Wait for the cards of a stage, and hold them; yield the environment that shows the stage its cards and no other.
 
-    Args:
-        capacity: What the worker has; it must not lack any of it.
-        wanted: The resources of the stage.
-        holder: The name of the flow run, for those who wait.
-        per_card: How many stages share a card.
-        log: Told once what is waited for.
+    The worker must not lack any of what is wanted. `per_card` stages share a card; those who wait read `holder`.
     """
     told = False
     while True:

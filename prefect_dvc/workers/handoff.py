@@ -119,17 +119,8 @@ class Steps:
 def hand_off(run: Run, stage: Stage, log: Log) -> Outcome | None:
     """Run a stage on a worker that has its needs, unless there is a result already; its result is then in DVC's cache.
 
-    Args:
-        run: The run.
-        stage: One of its stages.
-        log: Told what the worker says.
-
-    Returns:
-        How the stage ended there; None if an earlier run, here or elsewhere, had the same inputs.
-
-    Raises:
-        HandoffError: It could not be handed off.
-        StageError: Its command failed.
+    Returns how the stage ended there; None if an earlier run, here or elsewhere, had the same inputs. Raises
+    HandoffError if it could not be handed off, StageError if its command failed.
     """
     from prefect_dvc.workers.pool import (  # imports Prefect, which takes 2 s; the steps do not need it
         obstacle,

@@ -46,18 +46,13 @@ NO_CAPACITY = "does not name its resources, so it was not started by `prefect-dv
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds after which the caller no longer waits.
+    """Seconds after which the caller no longer waits."""
 
-    Args:
-        silence: Without a sign of life; on a busy machine a run takes a minute to start.
-        server: Without an answer from the server.
-        total: Of a hand-off.
-        absence: Without any online worker, after the one with the stage fell silent.
-    """
-
+    # Without a sign of life: on a busy machine a run takes a minute to start
     silence: float = field(default_factory=partial(seconds, "PREFECT_DVC_SILENCE_SECONDS", 120))
-    server: float = field(default_factory=partial(seconds, "PREFECT_DVC_SERVER_SECONDS", 180))
+    server: float = field(default_factory=partial(seconds, "PREFECT_DVC_SERVER_SECONDS", 180))  # without an answer
     total: float = 24 * 3600
+    # Without any online worker, after the one with the stage fell silent
     absence: float = field(default_factory=partial(seconds, "PREFECT_DVC_ABSENCE_SECONDS", 600))
 
 

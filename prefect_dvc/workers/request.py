@@ -96,16 +96,9 @@ FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {  # of each field o
 
 
 def read_request(given: Mapping[str, Any]) -> StageRequest:
-    """Check the form of each field of a request that came with a flow run.
+    """Check the form of each field of a request that came with a flow run, which anybody may have sent.
 
-    Args:
-        given: The fields of a `StageRequest` by name; anybody may have sent them.
-
-    Returns:
-        The request; its remotes are not checked yet, see `code_remote` and `data_remote`.
-
-    Raises:
-        HandoffError: A field is missing, unknown, or malformed; the message has its name and its value.
+    Its remotes are not checked yet, see `code_remote` and `data_remote`. Raises HandoffError.
 
     Example:
         >>> read_request({"stage": "student"})  # doctest: +ELLIPSIS

@@ -18,13 +18,9 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 def versions(directory: Path) -> dict[str, str]:
-    """Return the versions of Python and of the project's packages that are installed here.
+    """Return the versions, by name, of Python and of the packages of a project that are installed here.
 
-    Args:
-        directory: The project, with its pyproject.toml.
-
-    Returns:
-        Versions by name. The part after a `+` is left out: 2.13.0+cpu and 2.13.0+cu128 differ only in the device.
+    The part after a `+` is left out: 2.13.0+cpu and 2.13.0+cu128 differ only in the device.
 
     Example:
         >>> sorted(versions(Path("nowhere")))
@@ -34,17 +30,11 @@ def versions(directory: Path) -> dict[str, str]:
 
 
 def different(caller: Mapping[str, str]) -> list[str]:
-    """List the caller's versions that are others here; a package that is not here is left to its import.
-
-    Args:
-        caller: What `versions` returned at the caller.
-
-    Returns:
-        One text for each difference, such as "numpy 2.4.6 at the caller, 2.3.5 on the worker".
+    """List the caller's `versions` that are others here; a package that is not here is left to its import.
 
     Example:
-        >>> different({"Python": sys.version.split()[0].rpartition(".")[0]})
-        []
+        >>> different({"dvc": "1.0"})  # doctest: +ELLIPSIS
+        ['dvc 1.0 at the caller, 3... on the worker']
     """
     found = {name: _here(name) for name in sorted(caller)}
     others = {name: here for name, here in found.items() if here and here != caller[name]}

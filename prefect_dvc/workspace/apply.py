@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import shutil
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -51,21 +50,13 @@ SHOWN = 10  # files that an error names
 
 @dataclass(frozen=True)
 class Output:
-    """An output of a kept run.
+    """An output of a kept run."""
 
-    Args:
-        now: DVC's hash of it.
-        was: That before the run, None if dvc.lock had none.
-        cached: Whether it is in DVC's cache; otherwise git has it, or the directory of the run.
-        executable: Whether it is a file that the system runs.
-        hash_name: The kind of its hash: DVC's before version 3 was another.
-    """
-
-    now: str
-    was: str | None
-    cached: bool = True
+    now: str  # DVC's hash of it
+    was: str | None  # that before the run, None if dvc.lock had none
+    cached: bool = True  # whether it is in DVC's cache; otherwise git has it, or the directory of the run
     executable: bool = False
-    hash_name: str = MD5
+    hash_name: str = MD5  # DVC's before version 3 was another
 
 
 Outputs = Mapping[str, Output]  # by path from the top of the repository
@@ -74,12 +65,7 @@ Outputs = Mapping[str, Output]  # by path from the top of the repository
 def keep(root: Path, directory: Path, name: str, outputs: Outputs, cached: Sequence[str] = ()) -> str:
     """Commit the run's results (dvc.lock, parameters, reports), tagged prefect-dvc/runs/`name`; return the commit.
 
-    Args:
-        root: The workspace.
-        directory: That of the run.
-        name: Its name.
-        outputs: Those of its stages.
-        cached: The paths of all outputs that DVC's cache has, which do not get into the commit.
+    `outputs` are those of its stages; what DVC's cache has, `cached`, does not get into the commit.
     """
     noted = json.dumps({path: asdict(output) for path, output in outputs.items()}, indent=1)
     uncached = [path for path, output in outputs.items() if not output.cached]
@@ -312,13 +298,6 @@ def _make(repo: Repo, change: _Change) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="prefect-dvc apply", description="Bring a kept run back to the workspace.")
+    parser = argparse.ArgumentParser(description="Bring a kept run back to the workspace.")
     parser.add_argument("name", help=f"name of a kept run: `git for-each-ref {REFS}` lists them")
-    try:
-        apply_run(Path.cwd(), parser.parse_args().name)
-    except (WorkspaceError, OSError) as error:
-        sys.exit(f"prefect-dvc apply: {error}")
-
-
-if __name__ == "__main__":
-    main()
+    apply_run(Path.cwd(), parser.parse_args().name)

@@ -133,25 +133,12 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
 
 
 def retire(root: Path, days: float, number: int) -> list[str]:
-    """Delete the tags of kept runs that are older than `days` and not among the newest `number`.
+    """Delete the tags of kept runs older than `days` and not among the newest `number`; return their names, sorted.
 
     A promoted model has a commit and tags of its own, and stays. The data of the others goes with the next `dvc gc`.
-
-    Args:
-        root: The workspace.
-        days: Every younger run is kept.
-        number: So many are kept, however old.
-
-    Returns:
-        The names of the runs, the oldest first.
-
-    Example:
-        >>> retire(Path.cwd(), days=90, number=100)  # doctest: +SKIP
-        ['20260801-030012-3fa2']
     """
-    names = [
-        ref.removeprefix(f"{REFS}/") for ref in git(root, "for-each-ref", "--format=%(refname)", END, REFS).split()
-    ]
+    refs = git(root, "for-each-ref", "--format=%(refname)", END, REFS).split()
+    names = [ref.removeprefix(f"{REFS}/") for ref in refs]
     oldest = f"{datetime.now() - timedelta(days=days):%Y%m%d-%H%M%S}"  # a name begins with its time
     retired = [name for name in sorted(names)[: max(0, len(names) - number)] if name < oldest]
     for name in retired:

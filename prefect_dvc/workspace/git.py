@@ -13,13 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.system.process import without_git
 
 END = "--end-of-options"  # for git: a value follows, even if it begins with a hyphen
 PLAIN, PROGRAM, LINK, REPOSITORY = "100644", "100755", "120000", "160000"  # modes in a tree; the last of a submodule
 
 
-class WorkspaceError(Exception):
+class WorkspaceError(Refusal):
     """The repository is not as a run needs it, or git failed; the message has git's own."""
 
 

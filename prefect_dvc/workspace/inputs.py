@@ -95,15 +95,9 @@ class _Copied:
 def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *, edited: bool = True) -> None:
     """Copy what the stages of a run read, and git and DVC's cache do not have, from the workspace.
 
-    Args:
-        repo: That of the run's directory, with everything checked out that DVC has.
-        stages: DVC's stages of the run, each after its upstream.
-        workspace: That of the workspace.
-        log: Told what was copied.
-        edited: Whether data that the workspace has edited replaces that of the .dvc files; not for a run of a commit.
-
-    Raises:
-        WorkspaceError: An input lies outside of the repository, by a relative path, or could not be had.
+    `repo` is that of the run's directory, with everything checked out that DVC has. With `edited`, data that the
+    workspace has edited replaces that of the .dvc files. Raises WorkspaceError if an input lies outside of the
+    repository, by a relative path, or could not be had.
     """
     top, root = Path(repo.root_dir), Path(workspace.root_dir)
     _refuse_outside(stages, root, top)

@@ -36,13 +36,8 @@ def snapshot(root: Path) -> str:
 def commit_of_run(root: Path, directory: Path, message: str, cached: Sequence[str], uncached: Sequence[str]) -> str:
     """Return a commit of the files of a run's directory: what the run has written is in it as it is, unconverted.
 
-    Args:
-        root: The workspace.
-        directory: That of the run.
-        message: That of the commit.
-        cached: Outputs that DVC's cache has. They, repositories inside, submodules, and links that lead out of the
-            repository are those of the run's HEAD.
-        uncached: The other outputs.
+    Outputs that DVC's cache has, repositories inside, submodules, and links that lead out of the repository are those
+    of the run's HEAD.
     """
     entries = special_entries(directory, "HEAD")
     special = [path for path, mode in entries.items() if mode == REPOSITORY or _leads_out(directory, path)]

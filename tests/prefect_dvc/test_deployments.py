@@ -69,7 +69,7 @@ def test_one_command_deploys(tmp_path: Path) -> None:
     try:
         for _ in range(2):
             done = subprocess.run(
-                [sys.executable, "-m", "prefect_dvc.server.deploy"],
+                [sys.executable, "-m", "prefect_dvc.cli", "deploy"],
                 cwd=ROOT,
                 env=os.environ | server.environment | {"PREFECT_DVC_CLONE": str(tmp_path)},
                 capture_output=True,
@@ -97,7 +97,7 @@ def test_one_command_deploys(tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ["chat.example.org/hook", "ftp://example.org", "https://"])
 def test_an_address_that_nobody_can_call(address: str) -> None:
     """regression: it was taken, and each call failed unseen."""
-    command = [sys.executable, "-m", "prefect_dvc.server.deploy", "--webhook", address]
+    command = [sys.executable, "-m", "prefect_dvc.cli", "deploy", "--webhook", address]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f"'{address}' is not an address; it must begin with https:// or http://" in done.stderr

@@ -53,7 +53,7 @@ def server(promotions: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """A server in this repository that looks every second for history to remove."""
     server = Server(tmp_path_factory.mktemp("prefect"))
     server.environment |= {"PREFECT_SERVER_SERVICES_DB_VACUUM_LOOP_SECONDS": "1"}
-    command = ["prefect_dvc.server.serve", "--port", str(server.port)]
+    command = ["prefect_dvc.cli", "serve", "--port", str(server.port)]
     server.process = spawn(command, promotions, server.environment, server.log)
     wait_until(server.answers, "the server answers", server.process, SERVER_PAUSE)
     yield server

@@ -47,7 +47,7 @@ def retrain(root: Path, order: RetrainSettings = ORDER, **overrides: object) -> 
 
 
 def start(root: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "prefect_dvc.retrain", *options]
+    command = [sys.executable, "-m", "prefect_dvc.cli", "retrain", *options]
     # It ends with pytest, however that ends: its stage would wait for an hour.
     return subprocess.Popen(bound(command), cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 

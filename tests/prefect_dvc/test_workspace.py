@@ -228,7 +228,7 @@ def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
     (root / "o/notes.txt").rename(root / "notes.txt")
     name = git(root, "for-each-ref", "--sort=-refname", "--format=%(refname)", REFS).splitlines()[0].removeprefix(REFS)
     subprocess.run(
-        [sys.executable, "-m", "prefect_dvc.workspace.apply", name.strip("/")], cwd=root, check=True, timeout=LIMIT
+        [sys.executable, "-m", "prefect_dvc.cli", "apply", name.strip("/")], cwd=root, check=True, timeout=LIMIT
     )
     assert (root / "o/made.txt").read_text(encoding="utf-8") == "2\n"
     write(root / "o/made.txt", "by hand\n")
@@ -682,5 +682,5 @@ def test_what_git_converts(conversion: str, gone: bool, tmp_path: Path) -> None:
         if gone:
             shutil.rmtree(root / ".dvc/tmp/runs" / name)
         for _ in range(2):
-            subprocess.run([sys.executable, "-m", "prefect_dvc.workspace.apply", name], cwd=root, check=True)
+            subprocess.run([sys.executable, "-m", "prefect_dvc.cli", "apply", name], cwd=root, check=True)
             assert everything(root) == everything(twin)

@@ -244,7 +244,7 @@ def test_a_read_only_checkout(pair: Path, tmp_path: Path) -> None:
         pytest.skip("this user may not mount")
     for url in ("", "http://127.0.0.1:1/api"):
         done = subprocess.run(
-            ["unshare", "-m", "sh", "-c", f"{mount} && cd '{pair}' && exec {sys.executable} -m prefect_dvc.pipeline"],
+            ["unshare", "-m", "sh", "-c", f"{mount} && cd '{pair}' && exec {sys.executable} -m prefect_dvc.cli run"],
             env=os.environ | {"PREFECT_API_URL": url, "PREFECT_HOME": str(tmp_path)},
             capture_output=True,
             text=True,
@@ -260,7 +260,7 @@ def test_a_read_only_checkout(pair: Path, tmp_path: Path) -> None:
 @pytest.mark.fault(52)
 def test_closed_streams(chain: Path) -> None:
     """A run that starts without any of the three standard streams, as some services are."""
-    command = f"exec {sys.executable} -m prefect_dvc.pipeline --apply <&- >&- 2>&-"
+    command = f"exec {sys.executable} -m prefect_dvc.cli run --apply <&- >&- 2>&-"
     subprocess.run(["sh", "-c", command], cwd=chain, check=True, timeout=LIMIT)
     assert (chain / "d.txt").read_text(encoding="utf-8").splitlines()[-1] == "d 1"
 
