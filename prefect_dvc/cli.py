@@ -4,8 +4,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from prefect_dvc.errors import Refusal
-from prefect_dvc.system.remedies import reasons
+from prefect_dvc.errors import Refusal, reasons
 
 COMMANDS = {
     "run": ("prefect_dvc.pipeline", "bring the graph of dvc.yaml up to date, in a directory of its own"),

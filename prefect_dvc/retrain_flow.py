@@ -16,10 +16,9 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 from pydantic import WithJsonSchema
 
-from prefect_dvc.charts import publish_chart
+from prefect_dvc.charts import history, panels, publish_chart
 from prefect_dvc.errors import Refusal
 from prefect_dvc.pipeline_flow import Overrides, Profile, label, run_as_tasks
-from prefect_dvc.registry.drift import history, panels
 from prefect_dvc.retraining import NONE, RetrainSettings, day_in, retrain_once
 from prefect_dvc.server.orphans import at_work
 from prefect_dvc.settings.flows_yaml import Tolerance, read_config

@@ -9,7 +9,7 @@ retrain_flow.py its flow.
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -34,7 +34,7 @@ from prefect_dvc.settings.yaml_reader import read_yaml
 from prefect_dvc.system.process import held, hold_one
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.directory import retire
-from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.workspace.git import END, WorkspaceError, git, text_at
 
 LOCK = Path(".dvc/tmp/retrain.lock")
 QUEUE = Path(".dvc/tmp/retrain.queue.lock")  # of the one that waits
@@ -225,7 +225,7 @@ def _retrain(
     promotion.fetch_registry(root, settings.channel)
     before = promotion.promoted(root, settings.channel)
     profile, site = chosen(settings.profile, AS_IT_STANDS), chosen(settings.site)
-    overrides = _with_snapshot(settings, today, _params_at(root, revision), log)
+    overrides = _with_snapshot(settings, today, text_at(root, revision, PARAMS) or "", log)
     figures = promotion.read_figures(root, before) if before else None
     limits = settings.data or {}
     check_limits(limits)
@@ -282,13 +282,6 @@ def _of_the_caller(settings: RetrainSettings, registry: Registry) -> list[Mappin
     """Return the limits that are not those of flows.yaml: each has to fit a figure."""
     pairs = ((settings.tolerances or {}, registry.tolerances), (settings.gains or {}, registry.gains))
     return [{name: limit for name, limit in given.items() if usual.get(name) != limit} for given, usual in pairs]
-
-
-def _params_at(root: Path, revision: str) -> str:
-    """Return the text of params.yaml at a commit; nothing if there is none."""
-    with suppress(WorkspaceError):
-        return git(root, "show", END, f"{revision}:{PARAMS}")
-    return ""
 
 
 def _refuse_unmade(run: Run, config: Config, *, gate: bool) -> None:

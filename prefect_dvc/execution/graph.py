@@ -5,7 +5,6 @@
 `dvc.yaml` stays the only definition of the graph; a cell of a matrix is a separate stage, `name@cell`.
 """
 
-import difflib
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +15,9 @@ import yaml
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
-from prefect_dvc.errors import Refusal
+from prefect_dvc.errors import Refusal, nearest, reasons
 from prefect_dvc.settings.graph_files import graph_files, stage_names
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
-from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.contents import covers, inside
 
 
@@ -57,7 +55,9 @@ def read_graph(repo: Repo, target: str | None = None, files: Collection[str] | N
     if target is not None:
         wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]
         if not wanted:
-            raise GraphError(_unknown(target, sorted(names.values())))
+            known = sorted(names.values())
+            hint = nearest(target, known, f"the stages are {', '.join(known)}.")
+            raise GraphError(f"dvc.yaml has no stage '{target}'; {hint}")
         graph = _with_upstream(graph, wanted)
     if files is not None:
         makers = [node for node in graph if any(covers(out, path) for out in _outs(repo, node) for path in files)]
@@ -103,9 +103,3 @@ def targets(directory: Path) -> list[str]:
         return sorted(stage_names(directory))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise GraphError(f"A dvc.yaml in {directory} is not YAML: {reasons(error)}") from error
-
-
-def _unknown(target: str, names: list[str]) -> str:
-    near = difflib.get_close_matches(target, names, n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"the stages are {', '.join(names)}."
-    return f"dvc.yaml has no stage '{target}'; {hint}"

@@ -22,7 +22,7 @@ from typing import Any, Literal, Protocol
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
-from prefect_dvc.errors import Refusal
+from prefect_dvc.errors import Refusal, reasons
 from prefect_dvc.execution.cache import cache_of, remove_broken
 from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.graph import GraphError, Stage, nodes, read_graph
@@ -31,7 +31,6 @@ from prefect_dvc.execution.slots import Slots, turn
 from prefect_dvc.execution.stages import Stages
 from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import check_words, configure
-from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, untrack_outputs
 from prefect_dvc.workspace.directory import prune, worktree
 from prefect_dvc.workspace.inputs import bring_inputs

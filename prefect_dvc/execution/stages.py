@@ -21,13 +21,13 @@ from dvc.repo import Repo
 from dvc.stage import PipelineStage
 
 from prefect_dvc import dvc_private
+from prefect_dvc.errors import reasons
 from prefect_dvc.execution.cache import cache_of, remove_damaged
 from prefect_dvc.execution.commands import Commands, Log, own_tools
 from prefect_dvc.execution.lockfiles import IgnoredOutputs, lock_order, put_in_order
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.slots import turn
 from prefect_dvc.system.editable import editable_packages
-from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.directory import KEYS
 
 DVC_LOGGERS = ("dvc", "dvc_data", "dvc_objects")

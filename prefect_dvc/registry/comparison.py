@@ -14,7 +14,6 @@ same items in every version: {"student/lee/spearman": [0.55, 0.53, ...]}. Then a
 of the differences.
 """
 
-import difflib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from fnmatch import fnmatchcase
 from statistics import quantiles
 from typing import Any
 
-from prefect_dvc.errors import Refusal
+from prefect_dvc.errors import Refusal, nearest
 from prefect_dvc.settings.flows_yaml import FILE, Registry, SettingsError, Tolerance
 
 Metrics = Mapping[str, float | None]
@@ -150,8 +149,7 @@ def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]
     for pattern, tolerance in tolerances.items():
         _allowed(tolerance, 1.0)
         if metrics is not None and not any(fnmatchcase(metric, pattern) for metric in known):
-            near = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"the metrics are {', '.join(known)}."
+            hint = nearest(pattern, known, f"the metrics are {', '.join(known)}.", cutoff=0.4)
             raise ToleranceError(f"'{pattern}' fits none of the metrics; {hint}")
 
 

@@ -34,21 +34,19 @@ from dvc.repo import Repo
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
-from prefect_dvc.errors import Refusal
-from prefect_dvc.execution.cache import remove_broken
+from prefect_dvc.errors import Refusal, reasons
+from prefect_dvc.execution.cache import missing, remove_broken
 from prefect_dvc.registry.comparison import Figures
 from prefect_dvc.registry.outputs import Outputs, read_outputs
-from prefect_dvc.registry.stored import missing
-from prefect_dvc.registry.tags import damaged_tags
 from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.system.process import held
-from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.contents import contents, covers, files, inside
 from prefect_dvc.workspace.directory import REFS
-from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.workspace.git import END, WorkspaceError, git, text_at
 from prefect_dvc.workspace.snapshot import refuse_read_only
 
 LOCK = Path(".dvc/tmp/promotion.lock")
+TAGS = "refs/tags"
 NOBODY = "0" * 40  # git's value for a ref that does not exist yet
 IDENTITY: dict[str, Any] = {"author": "prefect-dvc", "author_email": "prefect-dvc@localhost"}  # of GTO's tags
 COMMITTER = {
@@ -130,6 +128,17 @@ def events(root: Path, artifact: str) -> list[dict[str, Any]]:
     return events
 
 
+def damaged_tags(root: Path, artifact: str) -> list[str]:
+    """List the tags of `artifact` that lead to no commit: an emptied file, a wrong hash, a commit that is gone."""
+    common = Path(root, git(root, "rev-parse", "--git-common-dir"))
+    files = (file for file in (common / TAGS).rglob("*") if file.is_file() and file.suffix != ".lock")
+    names = {file.relative_to(common).as_posix() for file in files}  # git does not list an emptied one
+    names |= set(git(root, "for-each-ref", "--format=%(refname)", END, TAGS).splitlines())
+    ours = sorted(name for name in names if name.startswith((f"{TAGS}/{artifact}@", f"{TAGS}/{artifact}#")))
+    told = git(root, "cat-file", "--batch-check", given="".join(f"{name}^{{commit}}\n" for name in ours)).splitlines()
+    return [name for name, line in zip(ours, told, strict=True) if " commit " not in line]
+
+
 def read_figures(root: Path, version: Version) -> Figures:
     """Read the scores, benchmarks and draws of a version; an older one may lack some of the files."""
     registry, there = read_config(root).registry, outputs(root, version.commit)
@@ -145,9 +154,7 @@ def _text(root: Path, version: Version, there: Outputs, path: str) -> str | None
     """Read a file of a version from git or from DVC; None if it has no such file. Raises PromotionError."""
     if any(output.cached for output in there.at(path)):
         return read_data(root, version, path)
-    with suppress(WorkspaceError):
-        return git(root, "show", END, f"{version.commit}:{path}")
-    return None
+    return text_at(root, version.commit, path)
 
 
 def read_data(root: Path, version: Version, path: str, remedy: str = "assign a version that has it") -> str:

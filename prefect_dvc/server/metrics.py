@@ -27,7 +27,7 @@ from prefect_dvc.server.reports import ASK, page
 from prefect_dvc.settings.flows_yaml import SettingsError, read_config
 from prefect_dvc.settings.graph_files import PARAMS
 from prefect_dvc.settings.yaml_reader import read_yaml
-from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.workspace.git import END, WorkspaceError, git, text_at
 
 PLACE = "/metrics"
 STAGE = "production"
@@ -91,8 +91,8 @@ def _promotion(root: Path) -> Values:
 
 def _day(root: Path, tag: str, key: str | None) -> float | None:
     """Return the day of the data of a promoted version, None if its parameters have none."""
-    with suppress(WorkspaceError, yaml.YAMLError, ValueError, AttributeError):
-        value = read_yaml(git(root, "show", END, f"{tag}^{{commit}}:{PARAMS}"))
+    with suppress(yaml.YAMLError, ValueError, AttributeError):
+        value = read_yaml(text_at(root, f"{tag}^{{commit}}", PARAMS) or "")
         for part in (key or "").split("."):
             value = value.get(part)
         day = date.fromisoformat(str(value))

@@ -7,7 +7,6 @@
 dvc.yaml remains the only graph: nothing here names a stage. docs/prefect-dvc/on-your-own-graph.md explains each key.
 """
 
-import difflib
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -16,7 +15,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from prefect_dvc.errors import Refusal
+from prefect_dvc.errors import Refusal, nearest
 from prefect_dvc.settings.yaml_reader import read_yaml
 
 FILE = "flows.yaml"
@@ -170,6 +169,5 @@ def _refuse_unknown(place: str, given: Mapping[str, Any], kind: type[Any]) -> No
     known = [each.name for each in fields(kind)]
     for key in given:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"the keys are {', '.join(known)}."
+            hint = nearest(key, known, f"the keys are {', '.join(known)}.")
             raise SettingsError(f"{place} has the unknown key '{key}'; {hint}")

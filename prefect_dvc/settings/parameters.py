@@ -1,6 +1,5 @@
 """A run's parameters: a profile, and overrides on top of it; flows.yaml says where profiles are, and who checks."""
 
-import difflib
 import os
 import re
 import subprocess
@@ -14,6 +13,7 @@ from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from dvc.utils.serialize import LOADERS, MODIFIERS
 
+from prefect_dvc.errors import nearest
 from prefect_dvc.settings.flows_yaml import FILE, Params, SettingsError, read_config
 from prefect_dvc.settings.graph_files import PARAMS, SUFFIXES, parameter_files, read_file
 from prefect_dvc.settings.yaml_reader import read_yaml
@@ -128,8 +128,7 @@ def _refuse_unknown(file: str, keys: Iterable[str], params: Mapping[str, Any], a
     known = list(nested(params))
     for key in keys:
         if key not in known and not any(key.startswith(f"{section}.") for section in additions):
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"its sections are {', '.join(params)}."
+            hint = nearest(key, known, f"its sections are {', '.join(params)}.")
             raise SettingsError(f"{file} has no key '{key}'; {hint}")
 
 

@@ -39,11 +39,11 @@ from dvc.stage import Stage as DvcStage
 from dvc_data.hashfile.hash_info import HashInfo
 
 from prefect_dvc import dvc_private
+from prefect_dvc.errors import reasons
 from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.graph import Stage
 from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import Run
-from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workers.request import PROTOCOL, REFS, HandoffError, StageRequest, read_request, seconds
 from prefect_dvc.workers.versions import different, versions
 from prefect_dvc.workspace.contents import inside, overlaps

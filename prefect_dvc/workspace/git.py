@@ -96,6 +96,13 @@ def special_entries(root: Path, revision: str) -> dict[str, str]:
     return {path: entry.mode for path, entry in tree(root, revision).items() if not entry.is_file}
 
 
+def text_at(root: Path, revision: str, path: str) -> str | None:
+    """Return the text of a file of a commit; None if it has no such file."""
+    with suppress(WorkspaceError):
+        return git(root, "show", END, f"{revision}:{path}")
+    return None
+
+
 def ignored(root: Path) -> list[str]:
     """Return what git ignores in a workspace; a directory of which it ignores everything is one path."""
     options = ["--others", "--ignored", "--exclude-standard", "--directory", "-z"]

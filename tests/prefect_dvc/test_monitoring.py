@@ -16,9 +16,8 @@ import pytest
 from prefect import State
 from prefect.states import Completed, Failed
 
-from prefect_dvc.charts import draw
+from prefect_dvc.charts import draw, history, panels
 from prefect_dvc.pipeline import run_in_threads
-from prefect_dvc.registry.drift import history, panels
 from prefect_dvc.registry.promotion import Channel, PromotionError, promoted, trace
 from prefect_dvc.retrain_flow import SHOWN, given_to_flow, retrain
 from prefect_dvc.retraining import RetrainSettings, retrain_once

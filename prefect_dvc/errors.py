@@ -1,6 +1,8 @@
-"""One line for an error of DVC or of a remote, with its remedy: each library of a remote raises errors of its own."""
+"""What ends a command with one line: an error that its user can remedy, or one of DVC or of a remote."""
 
+import difflib
 import re
+from collections.abc import Sequence
 
 from dvc.exceptions import DvcException
 
@@ -13,6 +15,16 @@ REMEDIES = (
         "Start the remote's host or correct the address: dvc remote list",
     ),
 )
+
+
+class Refusal(Exception):  # noqa: N818  it is what a command does
+    """A command, a setting or a repository is not as it must be; the message has the reason and the remedy."""
+
+
+def nearest(word: str, known: Sequence[str], otherwise: str, cutoff: float = 0.6) -> str:
+    """Return the end of a message about an unknown word: the known one that it is like, or `otherwise`."""
+    near = difflib.get_close_matches(word, known, n=1, cutoff=cutoff)
+    return f"did you mean '{near[0]}'?" if near else otherwise
 
 
 def reasons(error: BaseException) -> str:
