@@ -20,10 +20,6 @@ DEATHS, WITHIN_SECONDS = 3, 600.0  # more within this time, and it is not starte
 POLL_SECONDS = 0.5
 
 
-class ChildError(Refusal):
-    """A process dies again and again; the message has its name, its last status and its log."""
-
-
 @dataclass
 class Child:
     """A process that is started again when it dies."""
@@ -58,7 +54,7 @@ class Child:
             os.truncate(self.log, 0)
 
     def look(self, say: Log) -> None:
-        """Start it again if it has died; raises ChildError if it dies again and again."""
+        """Start it again if it has died; raises Refusal if it dies again and again."""
         self.rotate()
         if self.process is None or self.process.poll() is None:
             return
@@ -68,7 +64,7 @@ class Child:
         if len(self.deaths) > DEATHS:
             self.process = None
             if self.needed:
-                raise ChildError(f"{ended} It was started {DEATHS} times again.")
+                raise Refusal(f"{ended} It was started {DEATHS} times again.")
             say(f"{ended} It is given up, since it was started {DEATHS} times again.")
             return
         say(f"{ended} It is started again.")
@@ -90,7 +86,7 @@ class Children:
         return child.log
 
     def watch(self, say: Log, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Look after all of them until Ctrl-C, and call `meanwhile` each time; raises ChildError."""
+        """Look after all of them until Ctrl-C, and call `meanwhile` each time; raises Refusal."""
         while True:
             for child in self._all:
                 child.look(say)

@@ -31,30 +31,26 @@ class Database(StrEnum):
     POSTGRESQL = "postgresql"
 
 
-class DatabaseError(Refusal):
-    """The database cannot be had or a setting is wrong; the message has the reason and the remedy."""
-
-
 def most_runs() -> int:
-    """Return how many runs there may be at a time; the others wait. Raises DatabaseError."""
+    """Return how many runs there may be at a time; the others wait. Raises Refusal."""
     other = "postgresql" in os.environ.get(URL, "")
     given = os.environ.get(RUNS, str(POSTGRESQL_RUNS if other else SQLITE_RUNS))
     if not given.isdecimal() or int(given) < 1:
-        raise DatabaseError(f"{RUNS}={given!r} is not a number of runs at a time; {SQLITE_RUNS} suits SQLite.")
+        raise Refusal(f"{RUNS}={given!r} is not a number of runs at a time; {SQLITE_RUNS} suits SQLite.")
     return int(given)
 
 
 def postgresql() -> str:
     """Return the address of the database `prefect` on this machine's PostgreSQL server, which is made if need be.
 
-    The server and the user are those of PostgreSQL's own settings, such as PGHOST. Raises DatabaseError.
+    The server and the user are those of PostgreSQL's own settings, such as PGHOST. Raises Refusal.
     """
     try:
         done = subprocess.run(
             ["createdb", NAME], env=os.environ | {"LC_ALL": "C"}, capture_output=True, text=True, check=False
         )
     except OSError as error:
-        raise DatabaseError(f"PostgreSQL's `createdb` cannot be called ({error.strerror}): {REMEDY}") from error
+        raise Refusal(f"PostgreSQL's `createdb` cannot be called ({error.strerror}): {REMEDY}") from error
     if done.returncode and "already exists" not in done.stderr:
-        raise DatabaseError(f"{' '.join(done.stderr.split())}: {REMEDY}")
+        raise Refusal(f"{' '.join(done.stderr.split())}: {REMEDY}")
     return f"postgresql+asyncpg:///{NAME}"

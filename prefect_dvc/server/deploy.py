@@ -25,15 +25,11 @@ HEARTBEAT_SECONDS = 30  # PREFECT_FLOWS_HEARTBEAT_FREQUENCY of the workers
 WATCH = "Crash runs without a heartbeat"
 
 
-class DeployError(Refusal):
-    """The flows are not registered as they should be; the message has the reason."""
-
-
 def deploy() -> list[str]:
     """Create the work pools that are missing, deploy every flow of prefect.yaml, and check the deployments.
 
     A repository without a prefect.yaml gets the three flows without a schedule. Returns the names of the deployments,
-    FLOW/NAME, sorted. Raises DeployError if Prefect refuses a deployment, or one has a fixed directory.
+    FLOW/NAME, sorted. Raises Refusal if Prefect refuses a deployment, or one has a fixed directory.
     """
     create_pools()
     watch_heartbeats()
@@ -43,22 +39,20 @@ def deploy() -> list[str]:
         command += ["--prefect-file", str(Path(__file__).parents[1] / "deployments.yaml")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise DeployError(f"`prefect deploy --all` failed:\n{done.stdout}{done.stderr}")
+        raise Refusal(f"`prefect deploy --all` failed:\n{done.stdout}{done.stderr}")
     return _checked()
 
 
 def require_server() -> None:
-    """Raise DeployError without a server to talk to."""
+    """Raise Refusal without a server to talk to."""
     if not os.environ.get("PREFECT_API_URL"):
-        raise DeployError(
-            "Set PREFECT_API_URL and PREFECT_API_AUTH_STRING to those of the server, see docs/operations.md."
-        )
+        raise Refusal("Set PREFECT_API_URL and PREFECT_API_AUTH_STRING to those of the server, see docs/operations.md.")
 
 
 def create_pools() -> None:
     """Create both work pools, if they do not exist yet; `dvc` has at most `most_runs` runs at a time.
 
-    A pool that is there keeps its limit unless the environment names one. Raises DatabaseError.
+    A pool that is there keeps its limit unless the environment names one. Raises Refusal.
     """
     from prefect.client.orchestration import get_client  # reads the settings of this process, so not before they are
     from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
@@ -99,7 +93,7 @@ def watch_heartbeats() -> None:
 
 
 def _checked() -> list[str]:
-    """Return the deployments' names. Raises DeployError if one of them leads all workers to one directory."""
+    """Return the deployments' names. Raises Refusal if one of them leads all workers to one directory."""
     from prefect.client.orchestration import get_client
 
     names = []
@@ -110,7 +104,7 @@ def _checked() -> list[str]:
             name = f"{client.read_flow(deployment.flow_id).name}/{deployment.name}"
             places = (step.get("directory") for steps in deployment.pull_steps or [] for step in steps.values())
             if (place := next(places, None)) != PLACE:
-                raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; check {OWN}.")
+                raise Refusal(f"{name} works in {place!r} on every machine, not in {PLACE}; check {OWN}.")
             names.append(name)
     return sorted(names)
 

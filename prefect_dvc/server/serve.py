@@ -33,7 +33,7 @@ from starlette.websockets import WebSocketClose
 from prefect_dvc.errors import Refusal
 from prefect_dvc.server.metrics import PLACE as METRICS
 from prefect_dvc.server.metrics import Metrics
-from prefect_dvc.server.reports import LOGIN, PLACE, Reports, page
+from prefect_dvc.server.reports import PLACE, Reports, page
 
 HOST = "127.0.0.1"
 PORT = 4200
@@ -42,44 +42,19 @@ KEY = "key"  # file in the server's home
 KEY_FORM = r"[\w.-]+:[\w-]{20,}"
 USER = "prefect-dvc"
 LONGEST = 1000  # characters of the file that are read
-SCRIPT = """
-const key = location.hash.slice(1), told = document.querySelector("p");
-history.replaceState(null, "", "/enter");
-const token = btoa(key);
-fetch("/api/admin/version", {headers: {Authorization: `Basic ${token}`}}).then(answer => {
-  if (!answer.ok) {
-    told.textContent = "The key in this link is not the server's. Take the link that `make ui` printed last.";
-    return;
-  }
-  localStorage.setItem("prefect-password", token);
-  fetch("LOGIN", {headers: {Authorization: `Basic ${token}`}}).then(() => location.replace("/"));
-});
-""".replace("LOGIN", f"{PLACE}{LOGIN}")
-PAGE = f"""<!doctype html>
-<meta charset="utf-8">
-<title>Prefect</title>
-<p>Logging in needs JavaScript.</p>
-<script>{SCRIPT}</script>
-"""
+PAGE = Path(__file__).with_name("enter.html").read_text(encoding="utf-8")
+SCRIPT = PAGE.partition("<script>")[2].partition("</script>")[0]
 PAGE_POLICY = (
     f"default-src 'none'; connect-src 'self'; frame-ancestors 'none'; "
     f"script-src 'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'"
 )
 
 
-class KeyFileError(Refusal):
-    """The file of the key cannot be used; the message has its path, the reason and the remedy."""
-
-
-class PortError(Refusal):
-    """The port is in use; the message has it and the remedy."""
-
-
 def refuse_taken(port: int) -> None:
-    """Raise PortError if another program answers at the port."""
+    """Raise Refusal if another program answers at the port."""
     with socket.socket() as probe:
         if probe.connect_ex((HOST, port)) == 0:
-            raise PortError(
+            raise Refusal(
                 f"{HOST}:{port} is already in use; stop the program there, or take another port: --port {port + 1} "
                 f"(make ui PORT={port + 1})"
             )
@@ -89,7 +64,7 @@ def read_key(home: Path) -> str:
     """Read the server's key, USER:SECRET, from the directory of its state, or make one with 256 random bits.
 
     The directory becomes readable only for its owner, since its database and logs hold the data that the key protects.
-    Raises KeyFileError if the file is a link, belongs to somebody else, can be read by others, or holds something else.
+    Raises Refusal if the file is a link, belongs to somebody else, can be read by others, or holds something else.
     """
     path = home / KEY
     try:
@@ -100,7 +75,7 @@ def read_key(home: Path) -> str:
         if not os.path.lexists(path):
             _make_key(path)
     except OSError as error:
-        raise KeyFileError(
+        raise Refusal(
             f"{home.absolute()} cannot be written ({error.strerror}), and the server keeps its key and its database "
             "there; set PREFECT_HOME to a folder of yours."
         ) from error
@@ -108,11 +83,11 @@ def read_key(home: Path) -> str:
     status = path.lstat()  # the folder is this user's alone, so nobody exchanges the file
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         mode = stat.filemode(status.st_mode)
-        raise KeyFileError(f"The key {path} must be a file of this user with mode -rw-------, not {mode}; {remedy}")
+        raise Refusal(f"The key {path} must be a file of this user with mode -rw-------, not {mode}; {remedy}")
     with path.open(encoding="ascii", errors="replace") as file:
         key = file.read(LONGEST).strip()
     if not re.fullmatch(KEY_FORM, key):
-        raise KeyFileError(f"The key {path} has {len(key)} characters that are not of the form USER:SECRET; {remedy}")
+        raise Refusal(f"The key {path} has {len(key)} characters that are not of the form USER:SECRET; {remedy}")
     return key
 
 
@@ -192,7 +167,7 @@ class Gate:
 
 
 def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
-    """Run the server until it is stopped, with its state and its key in `home`. Raises KeyFileError.
+    """Run the server until it is stopped, with its state and its key in `home`. Raises Refusal.
 
     `others` are the origins of a tunnel or a reverse proxy to the server: https://prefect.example.org.
     """

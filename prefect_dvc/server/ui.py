@@ -19,7 +19,8 @@ from pathlib import Path
 
 import httpx
 
-from prefect_dvc.server.children import ChildError, Children
+from prefect_dvc.errors import Refusal
+from prefect_dvc.server.children import Children
 from prefect_dvc.server.database import RETRIES, URL, Database, postgresql
 from prefect_dvc.server.deploy import HEARTBEAT_SECONDS, RUNS_POOL, deploy
 from prefect_dvc.server.orphans import Orphans
@@ -53,7 +54,7 @@ def wait_for_server(log: Path) -> None:
                 return
         except httpx.HTTPError:
             time.sleep(0.3)
-    raise ChildError(f"The server does not answer at {url} after {START_SECONDS:.0f} s; its log is {log}.")
+    raise Refusal(f"The server does not answer at {url} after {START_SECONDS:.0f} s; its log is {log}.")
 
 
 def second_clone(root: Path) -> Path:

@@ -16,7 +16,8 @@ import pytest
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.objects import FlowRun
 
-from prefect_dvc.server.children import LOG_BYTES, Child, ChildError, Children
+from prefect_dvc.errors import Refusal
+from prefect_dvc.server.children import LOG_BYTES, Child, Children
 from prefect_dvc.server.orphans import AT_WORK
 from prefect_dvc.server.serve import HOST, origin_of, read_key
 from tests.sockets import free_port
@@ -107,7 +108,7 @@ def test_a_process_that_dies_again_and_again(tmp_path: Path) -> None:
     with children.running():
         children.start("beside", [sys.executable, "-c", "import sys; sys.exit(4)"], tmp_path, needed=False)
         children.start("needed", [sys.executable, "-c", "print('why', flush=True); raise SystemExit(3)"], tmp_path)
-        with pytest.raises(ChildError, match=r"needed has ended with status 3; its log is .* It was started 3 times"):
+        with pytest.raises(Refusal, match=r"needed has ended with status 3; its log is .* It was started 3 times"):
             children.watch(said.append)
     assert (tmp_path / "needed.log").read_text(encoding="utf-8").count("why") == 4
     assert "beside has ended with status 4" in " ".join(said)

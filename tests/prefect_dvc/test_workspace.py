@@ -641,14 +641,15 @@ def test_files_that_git_converts_or_does_not_look_at(tmp_path: Path) -> None:
 
 
 UPPER = {"filter.upper.clean": "tr a-z A-Z", "filter.upper.smudge": "tr A-Z a-z", "filter.upper.required": "true"}
+FAILS = {"filter.fails.smudge": "false", "filter.fails.required": "true"}
 CONVERSIONS: dict[str, tuple[str, dict[str, str]]] = {  # .gitattributes and settings of git
     "text=auto": ("* text=auto\n", {}),
     "eol=crlf": ("* text eol=crlf\n", {}),
     "ident": ("* ident\n", {}),
     "core.autocrlf": ("", {"core.autocrlf": "true", "core.safecrlf": "true"}),
     "a filter": ("*.txt filter=upper\n", UPPER),
-    "a filter that fails": ("*.txt filter=fails\n", {"filter.fails.smudge": "false", "filter.fails.required": "true"}),
-    "an encoding": ("in.txt working-tree-encoding=UTF-16\n", {}),
+    "a filter that fails": ("*.txt filter=fails\n", {"filter.fails.clean": "cat"} | FAILS),
+    "an encoding": ("in.txt working-tree-encoding=UTF-16LE\n", {}),
 }
 
 
@@ -664,15 +665,14 @@ def test_what_git_converts(conversion: str, gone: bool, tmp_path: Path) -> None:
         "beside": {"cmd": "cp in.txt 'be\"side.txt'; cat d/log.txt > o", "deps": ["in.txt", "d"], "outs": ["o"]},
     }
     root = new(tmp_path / "workspace", stages, **{".gitattributes": attributes})
-    (root / "in.txt").write_bytes(
-        "$Id: of old$ ä aB\r\nlone\n".encode("utf-16" if "encoding" in conversion else "utf-8")
-    )
+    encoding = "utf-16-le" if "encoding" in conversion else "utf-8"
+    write(root / "in.txt", "")
     commit(root)
     for name, value in config.items():
         git(root, "config", name, value)
     twin = root.with_name("twin")
-    for text in (b"", b"$Id$ more\r\n"):
-        (root / "in.txt").write_bytes((root / "in.txt").read_bytes() + text)
+    for text in ("$Id: of old$ ä aB\r\nlone\n", "$Id$ more\r\n"):
+        (root / "in.txt").write_bytes((root / "in.txt").read_bytes() + text.encode(encoding))
         shutil.rmtree(twin, ignore_errors=True)
         shutil.copytree(root, twin, symlinks=True)
         dvc_("repro", cwd=twin)

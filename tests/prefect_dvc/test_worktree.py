@@ -114,7 +114,7 @@ def test_bring_back(chain: Path) -> None:
         keep(chain, directory, "one", {})
     (chain / "mine.txt").write_text("mine\n", encoding="utf-8")
     apply_run(chain, "one")
-    assert git(chain, "status", "--porcelain").splitlines() == ["M params.yaml", "?? mine.txt", "?? report.txt"]
+    assert git(chain, "status", "--porcelain").splitlines() == [" M params.yaml", "?? mine.txt", "?? report.txt"]
     git(chain, "checkout", "params.yaml")
     set_param(chain, "a", value=7)
     mine = (chain / "params.yaml").read_bytes()
