@@ -88,14 +88,9 @@ def _write(file: Path, known: dict[str, int]) -> None:
 
 
 def missing(root: Path, names: Iterable[str], remote: str | None = None) -> tuple[str, list[str]]:
-    """Return the place that readers fetch from, in words, and the objects that it does not have, sorted.
+    """Return the place that readers fetch outputs from, in words, and the objects that it does not have, sorted.
 
-    Args:
-        root: The workspace.
-        names: MD5 hashes of outputs, as in dvc.lock; one that ends in `.dir` lists files.
-        remote: The name of the DVC remote that the outputs have in dvc.yaml; None is the default one, or the cache.
-
-    Raises whatever the library of a remote raises if it does not answer.
+    That is the DVC remote by this name, or the default one, or the cache. Raises whatever the library of a remote does.
     """
     with Repo(str(root)) as repo:
         cache = cache_of(repo)

@@ -76,14 +76,11 @@ class Row:
 
 
 def read_metrics(text: str, former: Mapping[str, str]) -> Metrics:
-    """Read a JSON file of metrics, nested or not, under the present names of their parts.
+    """Read a JSON file of metrics, nested or not, under the present names of their parts. Raises SettingsError.
 
     Example:
         >>> read_metrics('{"old model": {"lee": 0.5}, "note": "text"}', {"old model": "model"})
         {'model/lee': 0.5}
-
-    Raises:
-        SettingsError: The text is not JSON.
     """
     try:
         leaves = list(_leaves("", json.loads(text)))
@@ -154,14 +151,11 @@ def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]
 
 
 def below_floors(metrics: Metrics, floors: Mapping[str, float]) -> list[str]:
-    """Say which figures are worse than the least that a promoted model must have.
+    """Say which figures are worse than the least that a promoted model must have. Raises ToleranceError.
 
     Example:
         >>> below_floors({"accuracy": 0.7, "error": 0.1}, {"accuracy": 0.8, "*error": 0.2})
         ['accuracy is 0.7, but must be 0.8 or more']
-
-    Raises:
-        ToleranceError: A floor fits none of the metrics.
     """
     check_tolerances(dict.fromkeys(floors, 0.0), metrics)
     found = []

@@ -6,12 +6,6 @@
                 │             │
            student@v0.0.1   student@v0.0.2, student#production#2
 
-    dvc artifacts get URL student --stage production      fetches the model at the stage
-    prefect-dvc show                        list the versions, and mark the one at the stage
-    prefect-dvc show DIRECTORY              say which version a copied model is, and of what data it was made
-    prefect-dvc rollback                    assigns the previous one again
-    prefect-dvc promote RUN                 promotes a kept run without comparing it
-
 The commits go to a separate branch. So a promotion never meets uncommitted work, and the profile and date of a run do
 not become everybody's params.yaml. The registry is GTO's: git tags, which `gto show` and DVC Studio read as well.
 """

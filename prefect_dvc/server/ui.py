@@ -4,8 +4,7 @@
     worker      pool `dvc`: pipeline and retraining, in this clone
     worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
 
-With the second clone, GPU stages are handed off on one machine just as between several, if it has a card. A process
-that dies is started again, with a line that says so (children.py), and so are the flow runs of a worker (orphans.py).
+A process that dies is started again (children.py), and so are the flow runs of a worker (orphans.py).
 """
 
 import argparse

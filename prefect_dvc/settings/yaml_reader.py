@@ -32,9 +32,7 @@ def _size(value: Any, seen: tuple[int, ...] = ()) -> int:
 
 
 def read_yaml(text: str) -> Any:
-    """Read a text; one that `yaml.safe_dump` wrote comes back unchanged, since it puts such texts in quotes.
-
-    Raises yaml.YAMLError.
+    """Read a text, also one that `yaml.safe_dump` wrote, which puts such texts in quotes. Raises yaml.YAMLError.
 
     Example:
         >>> read_yaml("{language: no, since: 2026-11-21, rate: 1e-05}")

@@ -35,13 +35,9 @@ KEPT_DAYS = 7.0
 
 @contextmanager
 def worktree(root: Path, name: str, revision: str | None = None) -> Iterator[Path]:
-    """Make the directory of run `name`; it stays for inspection until `prune` finds it old.
+    """Make the directory of run `name`, of a commit or of the workspace as it is; it stays until `prune` finds it old.
 
-    Args:
-        root: The workspace.
-        name: That of the run.
-        revision: The commit that it has; None is the workspace as it is, with the bytes of its files: git could convert
-            them on their way through a commit.
+    The workspace's files are copied: on their way through a commit, git could convert them.
     """
     directory, paths = root.absolute() / RUNS / name, read_config(root).paths
     _refuse_submodule(root)
