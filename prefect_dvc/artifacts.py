@@ -17,9 +17,9 @@ from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import Run
 from prefect_dvc.server.reports import PLACE, send_report
 from prefect_dvc.settings.flows_yaml import read_config
-from prefect_dvc.settings.graph_files import PARAMS, graph_files, parameter_files, read_file
+from prefect_dvc.settings.graph_files import PARAMS, graph_files, parameter_files
 from prefect_dvc.settings.parameters import flat
-from prefect_dvc.settings.yaml_reader import read_yaml
+from prefect_dvc.settings.yaml_reader import read_file, read_yaml
 from prefect_dvc.workspace.git import text_at
 
 

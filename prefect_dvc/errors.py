@@ -21,6 +21,10 @@ class Refusal(Exception):  # noqa: N818  it is what a command does
     """A command, a setting or a repository is not as it must be; the message has the reason and the remedy."""
 
 
+class SettingsError(Refusal):
+    """A profile, a key or a value of a run or of flows.yaml is wrong; the message names it, and the nearest one."""
+
+
 def nearest(word: str, known: Sequence[str], otherwise: str, cutoff: float = 0.6) -> str:
     """Return the end of a message about an unknown word: the known one that it is like, or `otherwise`."""
     near = difflib.get_close_matches(word, known, n=1, cutoff=cutoff)
@@ -28,12 +32,7 @@ def nearest(word: str, known: Sequence[str], otherwise: str, cutoff: float = 0.6
 
 
 def reasons(error: BaseException) -> str:
-    """Return the texts of an error and of those that caused it in one line, each once; of a library's, its kind, too.
-
-    Example:
-        >>> reasons(ValueError("no  bucket"))
-        'ValueError: no bucket'
-    """
+    """Return the texts of an error and of those that caused it in one line; of a library's, its kind, too."""
     found: list[str] = []
     cause: BaseException | None = error
     while cause is not None:

@@ -70,7 +70,7 @@ def gpu_stage(protocol: int, request: dict[str, Any]) -> State[None]:
     try:
         with beating():
             return carry_out(read_request(request), Path.cwd())
-    except (HandoffError, WorkspaceError) as error:
+    except (HandoffError, WorkspaceError, CapacityError) as error:
         return Failed(name=REFUSED, message=str(error))
     except StageError as error:
         return Failed(name=STAGE_FAILED, message=str(error))
@@ -90,7 +90,7 @@ def carry_out(request: StageRequest, clone: Path) -> State[None]:
             f"{error}\nThe worker's clone {clone} cannot read the code from '{code}': set PREFECT_DVC_CODE_REMOTE "
             "at the caller to a git remote that has the same name in both clones."
         ) from None
-    limit, capacity = seconds(GIVE_SECONDS, HOUR), _own_capacity()
+    limit, capacity = seconds(GIVE_SECONDS, HOUR), read_capacity(os.environ.get(CAPACITY, ""))
     if capacity.lacks(request.resources):
         raise HandoffError(
             f"Stage '{request.stage}' needs {written(request.resources)}, and this worker has {capacity}."
@@ -139,14 +139,6 @@ def beating() -> Iterator[None]:
         yield
     finally:
         over.set()
-
-
-def _own_capacity() -> Capacity:
-    """Return the capacity that this flow run's worker has made; raises HandoffError."""
-    try:
-        return read_capacity(os.environ.get(CAPACITY, ""))
-    except CapacityError as error:
-        raise HandoffError(f"The worker's {CAPACITY}: {error}") from error
 
 
 def queue_of(clone: Path) -> str:

@@ -17,12 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from prefect_dvc.errors import Refusal
+from prefect_dvc.errors import Refusal, SettingsError
 from prefect_dvc.execution.run import Run, open_in_place, open_run, summary
 from prefect_dvc.execution.slots import turn
 from prefect_dvc.progress import Progress
 from prefect_dvc.server.database import RETRIES, most_runs
-from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import assignments
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run
@@ -73,46 +72,42 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main() -> None:
-    options = vars(arguments())
+    options, root = arguments(), Path.cwd()
     signal.signal(signal.SIGTERM, stop)
-    apply, given, here = options.pop("apply"), options.pop("set"), options.pop("here")
+    given = {name: getattr(options, name) for name in ("target", "profile", "force", "gpu", "parallel")}
     try:
-        if here:
-            _here(apply=apply, given=given, **options)
-            return
-        overrides = assignments(given)
-        if os.environ.get("PREFECT_API_URL"):
-            _with_server(options, overrides, apply=apply)
-            return
-        root = Path.cwd()
-        with open_run(root, **options, overrides=overrides, log=say, hand_off=hand_off) as run:
-            run_in_threads(run)
-        if apply:
-            apply_run(root, run.name)
-        print(summary(run))
+        if options.here:
+            _here(options)
+        elif os.environ.get("PREFECT_API_URL"):
+            _with_server(given, assignments(options.set), apply=options.apply)
+        else:
+            with open_run(root, **given, overrides=assignments(options.set), log=say, hand_off=hand_off) as run:
+                run_in_threads(run)
+            if options.apply:
+                apply_run(root, run.name)
+            print(summary(run))
     except KeyboardInterrupt:
         sys.exit("Stopped. Everything that was finished is kept; the same command goes on from here.")
 
 
-def _here(
-    *, apply: bool, given: Sequence[str], target: str | None, force: bool, parallel: int, profile: str | None, gpu: str
-) -> None:
+def _here(options: argparse.Namespace) -> None:
     """Run in the workspace itself."""
-    if apply or given or profile:
+    if options.apply or options.set or options.profile:
         raise SettingsError(
             "--here works in the workspace itself: change its parameter files instead of --set and --profile, and "
             "leave --apply out."
         )
-    with open_in_place(Path.cwd(), target=target, force=force, parallel=parallel, log=say) as run:
+    given = {name: getattr(options, name) for name in ("target", "force", "parallel")}
+    with open_in_place(Path.cwd(), **given, log=say) as run:
         progress = Progress(len(run.stages), brief=True)
         show(run, progress)
     if progress.unchanged:
         print(f"{progress.unchanged} of {progress.total} stages were up to date.", flush=True)
 
 
-def _with_server(options: dict[str, Any], overrides: Mapping[str, Any], *, apply: bool) -> None:
+def _with_server(given: dict[str, Any], overrides: Mapping[str, Any], *, apply: bool) -> None:
     """Run the flow of pipeline_flow.py in this process; a Prefect server shows it."""
-    named = {key: value for key, value in options.items() if value is not None}
+    named = {key: value for key, value in given.items() if value is not None}
     refuse_read_only(Path.cwd())  # the queue is there, too
     most = most_runs()
     places = [Path.cwd() / QUEUE / f"{number}.lock" for number in range(most)]

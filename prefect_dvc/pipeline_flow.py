@@ -21,10 +21,11 @@ from pydantic import WithJsonSchema
 
 from prefect_dvc.artifacts import publish, publish_stages
 from prefect_dvc.errors import Refusal
-from prefect_dvc.execution.graph import Stage, targets
+from prefect_dvc.execution.graph import Stage
 from prefect_dvc.execution.outcome import MEANING, Outcome, StageError
 from prefect_dvc.execution.run import GpuPolicy, Run, open_run, summary
 from prefect_dvc.server.orphans import at_work
+from prefect_dvc.settings.graph_files import targets
 from prefect_dvc.settings.parameters import AS_IT_STANDS, known_keys, profiles
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run

@@ -5,9 +5,7 @@ prefect-dvc retrain --tolerance 'student/*/spearman=0.01' --remote origin
 """
 
 import argparse
-import inspect
 import os
-import re
 import signal
 from collections.abc import Sequence
 from dataclasses import Field, fields, replace
@@ -17,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from prefect_dvc.errors import Refusal
 from prefect_dvc.pipeline import run_in_threads, stop
-from prefect_dvc.retraining import Decision, RetrainSettings, retrain_once
+from prefect_dvc.retraining import Decision, RetrainSettings, meanings, retrain_once
 from prefect_dvc.settings.flows_yaml import Config, read_config
 from prefect_dvc.settings.parameters import assignments
 from prefect_dvc.workspace.snapshot import refuse_read_only
@@ -36,11 +34,9 @@ READERS: dict[object, Any] = {int: int, date | None: date.fromisoformat}
 def arguments(given: Sequence[str] | None = None) -> dict[str, Any]:
     """Parse a command line, with an option for each field of RetrainSettings; return those that it has."""
     parser = argparse.ArgumentParser(argument_default=argparse.SUPPRESS)
-    told = (inspect.getdoc(RetrainSettings) or "").partition("\n\nArgs:\n")
-    parser.description = told[0]
-    meanings = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", told[2], re.M))
+    parser.description, told = meanings()
     for each in fields(RetrainSettings):
-        _add(parser, each, " ".join(meanings[each.name].split()).replace("%", "%%"))
+        _add(parser, each, told[each.name].replace("%", "%%"))
     return vars(parser.parse_args(given))
 
 

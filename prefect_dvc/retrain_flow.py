@@ -1,7 +1,5 @@
 """The flow of a retraining, with its form on Prefect's page. Each end is an event, prefect-dvc.retraining.DECISION."""
 
-import inspect
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from fnmatch import fnmatchcase
@@ -19,7 +17,7 @@ from pydantic import WithJsonSchema
 from prefect_dvc.charts import history, panels, publish_chart
 from prefect_dvc.errors import Refusal
 from prefect_dvc.pipeline_flow import Overrides, Profile, label, run_as_tasks
-from prefect_dvc.retraining import NONE, RetrainSettings, day_in, retrain_once
+from prefect_dvc.retraining import NONE, RetrainSettings, day_in, meanings, retrain_once
 from prefect_dvc.server.orphans import at_work
 from prefect_dvc.settings.flows_yaml import Tolerance, read_config
 from prefect_dvc.settings.parameters import AS_IT_STANDS, sites
@@ -103,11 +101,9 @@ def given_to_flow(settings: RetrainSettings) -> dict[str, Any]:
 
 def _meanings() -> str:
     """Return the docstring of the form: the meanings of `further` stand together."""
-    told, _, listed = (inspect.getdoc(RetrainSettings) or "").partition("\n\nArgs:\n")
-    found = re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", listed, re.M)
-    meanings = {name: " ".join(text.split()) for name, text in found}
-    rest = " ".join(f"{name}: {text}" for name, text in meanings.items() if name not in SHOWN)
-    shown = "".join(f"    {name}: {meanings[name]}\n" for name in SHOWN)
+    told, each = meanings()
+    rest = " ".join(f"{name}: {text}" for name, text in each.items() if name not in SHOWN)
+    shown = "".join(f"    {name}: {each[name]}\n" for name in SHOWN)
     return f'{told}\n\nArgs:\n{shown}    further: More settings by name, for example {{"keep_runs": 50}}. {rest}\n'
 
 

@@ -1,13 +1,13 @@
 """A retraining: a new snapshot of the data, the pipeline, a comparison with the promoted model, and then promotion.
 
-It starts from a commit, not from the workspace, so no unfinished work gets into a promoted model; with a `source`, from
-that remote's present branch. Two gates stand before a promotion: the data (registry/data_gate.py), checked before
-any training, and the figures (registry/comparison.py). A retraining ends in one of the Decisions, or fails; in
-both cases continue with registry/promotion.py. It does not know Prefect; retrain.py is its command, and
-retrain_flow.py its flow.
+It starts from a commit, so no unfinished work gets into a promoted model; with a `source`, from that remote's present
+branch. Two gates stand before a promotion: the data (registry/data_gate.py), checked before any training, and the
+figures (registry/comparison.py). It does not know Prefect; retrain.py is its command, and retrain_flow.py its flow.
 """
 
+import inspect
 import os
+import re
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -19,6 +19,7 @@ from typing import Any, Literal
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.execution.commands import Log
 from prefect_dvc.execution.graph import Stage
 from prefect_dvc.execution.outcome import Outcome, StageError
@@ -27,7 +28,7 @@ from prefect_dvc.registry import comparison, promotion
 from prefect_dvc.registry.comparison import Figures, ToleranceError
 from prefect_dvc.registry.data_gate import Edition, check_limits, problems, read_edition
 from prefect_dvc.registry.promotion import Channel, PromotionError, Version, command
-from prefect_dvc.settings.flows_yaml import FILE, Config, EditionFiles, Registry, SettingsError, Tolerance, read_config
+from prefect_dvc.settings.flows_yaml import FILE, Config, EditionFiles, Registry, Tolerance, read_config
 from prefect_dvc.settings.graph_files import PARAMS
 from prefect_dvc.settings.parameters import AS_IT_STANDS, flat
 from prefect_dvc.settings.yaml_reader import read_yaml
@@ -44,20 +45,14 @@ REPORT = Path("reports/promotion.md")  # in the run's directory, and in the comm
 
 
 class Decision(StrEnum):
-    """How a retraining ends.
-
-    PROMOTED: the model has replaced the promoted one. GOOD: it is good enough, but promotion was off. NOT_PROMOTED: it
-    is worse, gains too little, cannot be compared, or is not a new model. REFUSED: the data gate refused the edition
-    before any training. CACHED: nothing had changed, so there is no new model. SKIPPED: another retraining is in
-    progress, and this one is lost.
-    """
+    """How a retraining ends."""
 
     PROMOTED = "Promoted"
-    GOOD = "Good enough"
-    NOT_PROMOTED = "Not promoted"
-    REFUSED = "Refused"
-    CACHED = "Cached"
-    SKIPPED = "Skipped"
+    GOOD = "Good enough"  # but promotion was off
+    NOT_PROMOTED = "Not promoted"  # it is worse, gains too little, cannot be compared, or is not a new model
+    REFUSED = "Refused"  # by the data gate, before any training
+    CACHED = "Cached"  # nothing had changed, so there is no new model
+    SKIPPED = "Skipped"  # another retraining is in progress
 
 
 class EditionError(StageError):
@@ -148,6 +143,13 @@ class RetrainSettings:
             artifact=self.artifact or registry.artifact,
             snapshot_key=self.snapshot_key or edition.snapshot or "",
         )
+
+
+def meanings() -> tuple[str, dict[str, str]]:
+    """Return what the settings are for, and the meaning of each, as their docstring has them."""
+    told, _, listed = (inspect.getdoc(RetrainSettings) or "").partition("\n\nArgs:\n")
+    found = re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", listed, re.M)
+    return told, {name: " ".join(text.split()) for name, text in found}
 
 
 def chosen(value: str, nothing: str = NONE) -> str | None:
@@ -394,8 +396,7 @@ def _unfit(new: Figures, settings: RetrainSettings, registry: Registry) -> str |
 def _figures(directory: Path, registry: Registry) -> Figures:
     """Read the figures of a run. Without any, no later model could ever be compared with this one."""
     figures = Figures.read(
-        registry,
-        lambda path: (directory / path).read_text(encoding="utf-8") if (directory / path).is_file() else None,
+        registry, lambda path: (directory / path).read_text(encoding="utf-8") if (directory / path).is_file() else None
     )
     if not figures.metrics:
         raise PromotionError(

@@ -116,7 +116,7 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """`same`, `layout`, `order`, `no stages`, `refused by both`, `failed alone`, `differ`, or `too long` for DVC."""
+        """One of VERDICTS in table.py; `too long` is for DVC itself."""
         first = self.steps["first"]
         if first.timeouts[0]:
             return "too long"

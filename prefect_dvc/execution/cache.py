@@ -1,8 +1,8 @@
 """Objects of DVC's cache that are damaged.
 
-DVC trusts an object that is read-only and would restore a damaged one. Here each object that a run depends on is hashed
-first (about 0.6 GB/s), and a damaged one is removed, so that DVC makes or fetches it again. A file beside the objects
-says when each was found whole, by the time of its last change, which no program can set; so it is hashed once.
+DVC trusts an object that is read-only. Here each that a run depends on is hashed first (about 0.6 GB/s), and a damaged
+one is removed, so that DVC makes or fetches it again. A file beside the objects says when each was found whole, by the
+time of its last change, which no program can set; so it is hashed once.
 """
 
 import hashlib

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from prefect_dvc.execution.outcome import StageError
-from prefect_dvc.system.process import end_group, kill_group, locks, supervised, without_git
+from prefect_dvc.system.process import end_group, end_groups, kill_group, locks, supervised, without_git
 
 REMEMBERED = 20  # last lines of a command, for the error
 PIPE = 2**16  # bytes that a pipe holds: what a command may have printed last
@@ -37,11 +37,7 @@ class Commands:
         with self._lock:
             self.closed = True
             processes = list(self._processes)
-        threads = [threading.Thread(target=end_group, args=(process,)) for process in processes]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        end_groups(processes)
 
     def run(
         self,

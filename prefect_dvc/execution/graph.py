@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import yaml
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
 from prefect_dvc.errors import Refusal, nearest, reasons
-from prefect_dvc.settings.graph_files import graph_files, stage_names
+from prefect_dvc.settings.graph_files import graph_files
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
 from prefect_dvc.workspace.contents import covers, inside
 
@@ -95,11 +94,3 @@ def _needs(node: Any) -> Needs:
         return read_needs(node.meta)
     except NeedsError as error:
         raise GraphError(f"dvc.yaml: `meta` of stage '{node.addressing}': {error}") from error
-
-
-def targets(directory: Path) -> list[str]:
-    """List the stages of all dvc.yaml files, a matrix under its own name; raises GraphError."""
-    try:
-        return sorted(stage_names(directory))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise GraphError(f"A dvc.yaml in {directory} is not YAML: {reasons(error)}") from error

@@ -22,16 +22,15 @@ from typing import Any, Literal, Protocol
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
-from prefect_dvc.errors import Refusal, reasons
+from prefect_dvc.errors import Refusal, SettingsError, reasons
 from prefect_dvc.execution.cache import cache_of, remove_broken
 from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.graph import GraphError, Stage, nodes, read_graph
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.slots import Slots, turn
 from prefect_dvc.execution.stages import Stages
-from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import check_words, configure
-from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, untrack_outputs
+from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, track_outputs
 from prefect_dvc.workspace.directory import prune, worktree
 from prefect_dvc.workspace.inputs import bring_inputs
 from prefect_dvc.workspace.snapshot import refuse_read_only
@@ -178,17 +177,15 @@ class Run:
             )
 
 
-def _usable_remote(directory: Path, log: Log) -> str:
-    """Return the name of the default DVC remote, nothing if there is none, or if the package for it is missing."""
-    with Repo(str(directory)) as repo:
-        name = str(repo.config["core"].get("remote", ""))
+def _has_remote(repo: Repo, log: Log) -> bool:
+    """Return whether there is a default DVC remote; one that cannot be used is left out, or DVC would look for it."""
+    if name := repo.config["core"].get("remote"):
         try:
-            if name:
-                repo.cloud.get_remote(None, "run")
+            repo.cloud.get_remote(None, "run")
         except Exception as error:
             log(f"Warning: the DVC remote '{name}' cannot be used, so nothing is pulled. {reasons(error)}")
-            return ""
-    return name
+            repo.config["core"]["remote"] = ""
+    return bool(repo.config["core"].get("remote"))
 
 
 def _check_out(repo: Repo) -> None:
@@ -266,28 +263,23 @@ def open_run(
     for name in prune(root):
         log(f"Removed the directory of the old run {name}.")
     committed, name = revision is not None, new_name()
-    with (
-        worktree(root, name, revision) as directory,
-        contextlib.chdir(directory),
-        contextlib.ExitStack() as stack,
-    ):
+    with worktree(root, name, revision) as directory, contextlib.chdir(directory), contextlib.ExitStack() as stack:
         with _refused():
             configure(directory, profile, overrides, site)
-            remote = _usable_remote(directory, log)
-            config = {"core": {"remote": remote}}  # DVC would look for one that cannot be used in many places
-            repo = stack.enter_context(Repo(str(directory), config=config, _wait_for_lock=True))
+            repo = stack.enter_context(Repo(str(directory), _wait_for_lock=True))
+            remote = _has_remote(repo, log)
             with dvc_private.locked(repo):
                 stages = read_graph(repo, target, files)
                 check_words(repo, overrides)
-                before, cached = recorded_outputs(repo), untrack_outputs(repo, root)
+                before, cached = recorded_outputs(repo), track_outputs(repo, root)
                 with Repo(str(root)) as workspace:
                     for broken in remove_broken(repo):
                         log(f"Object {broken} of DVC's cache was damaged and has been removed.")
                     with contextlib.chdir(root):  # where the relative address of an import leads
                         _check_out(repo)
                     bring_inputs(repo, nodes(repo, stages), workspace, log, edited=not committed)
-            work = Stages(repo, nodes(repo, stages), root, pulls=bool(remote), warn=log)
-        options: dict[str, Any] = {"remote": bool(remote), "force": force, "gpu": gpu, "hand_off": hand_off}
+            work = Stages(repo, nodes(repo, stages), root, pulls=remote, warn=log)
+        options: dict[str, Any] = {"remote": remote, "force": force, "gpu": gpu, "hand_off": hand_off}
         run = Run(root, directory, name, stages, work, cache_of(repo), Slots(parallel), **options)
         try:
             yield run

@@ -2,8 +2,7 @@
 
     parallel 2, 4 processors       a (cpus: 4) runs; b (cpus: 1) waits; c, handed to a worker, takes a slot alone
 
-Whoever waits goes by priority, then by arrival, and nobody overtakes: otherwise small stages could keep a large one
-waiting for ever.
+Whoever waits goes by priority, then by arrival; nobody overtakes, or small stages could keep a large one waiting.
 """
 
 import itertools
@@ -60,8 +59,7 @@ class Slots:
     def hold(self, name: str, needs: Needs, *, away: bool = False) -> Iterator[None]:
         """Wait for a slot, and hold it; `away`: the stage runs on a worker, and needs nothing else here.
 
-        More processors than there are only take longer, so such a stage gets all of them. Raises StageError if it
-        needs more memory than the machine has, since the system would kill it.
+        A stage that wants too many processors gets all. Raises StageError if it needs more memory than there is.
         """
         cpus, memory = (0, 0) if away else (needs.resources.get(CPUS, 0), needs.resources.get(MEMORY, 0))
         if memory > self.memory:

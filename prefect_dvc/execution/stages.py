@@ -147,7 +147,7 @@ class Stages:
         name = stage.addressing
         scm = self.repo.scm_context
         with self._one, _one_line(name), dvc_private.named(name), dvc_private.locked(self.repo), scm(quiet=True):
-            with _Messages(log) as self._messages:
+            with Messages(log) as self._messages:
                 yield
             self._ignored.put_in_order(scm.ignored_paths, self._ranks[name])
 
@@ -286,7 +286,7 @@ def _one_line(name: str) -> Iterator[None]:
         raise StageError(f"Stage '{name}' failed: {reasons(error)}") from error
 
 
-class _Messages(logging.Handler):
+class Messages(logging.Handler):
     """Send DVC's warnings to the log of a stage, in place of DVC's own handlers, and remember what caused them."""
 
     def __init__(self, log: Log) -> None:

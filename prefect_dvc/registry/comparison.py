@@ -5,13 +5,9 @@
     promoted    student/samples/spearman 0.648    new 0.640    fails: it loses 0.008
 
 Two figures are compared only if the benchmark is the same: its source files (SHA-256), and their content (rows,
-distinct sentences and pairs, scale), as the files `registry.benchmarks` of flows.yaml list them. The hash of the whole
-directory would refuse too much: it changes with any other set, a reworded licence, or a new writer of Parquet.
-Without such a file two figures of one name count as the same.
-
-So that noise does not lead to a promotion, `registry.draws` may have the figure of each bootstrap draw, draw i of the
-same items in every version: {"student/lee/spearman": [0.55, 0.53, ...]}. Then a gain counts only outside the interval
-of the differences.
+distinct sentences and pairs, scale), if `registry.benchmarks` of flows.yaml names files that list them. A gain counts
+only outside the interval of the differences, if `registry.draws` has the figure of each bootstrap draw, draw i of the
+same items in every version: {"student/lee/spearman": [0.55, 0.53, ...]}.
 """
 
 import json
@@ -22,8 +18,8 @@ from fnmatch import fnmatchcase
 from statistics import quantiles
 from typing import Any
 
-from prefect_dvc.errors import Refusal, nearest
-from prefect_dvc.settings.flows_yaml import FILE, Registry, SettingsError, Tolerance
+from prefect_dvc.errors import Refusal, SettingsError, nearest
+from prefect_dvc.settings.flows_yaml import FILE, Registry, Tolerance
 
 Metrics = Mapping[str, float | None]
 Interval = tuple[float, float]
@@ -151,12 +147,7 @@ def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]
 
 
 def below_floors(metrics: Metrics, floors: Mapping[str, float]) -> list[str]:
-    """Say which figures are worse than the least that a promoted model must have. Raises ToleranceError.
-
-    Example:
-        >>> below_floors({"accuracy": 0.7, "error": 0.1}, {"accuracy": 0.8, "*error": 0.2})
-        ['accuracy is 0.7, but must be 0.8 or more']
-    """
+    """Say which figures are worse than the least that a promoted model must have. Raises ToleranceError."""
     check_tolerances(dict.fromkeys(floors, 0.0), metrics)
     found = []
     for metric, value in sorted(metrics.items()):
@@ -188,10 +179,6 @@ def lacking_gain(rows: Sequence[Row], gains: Mapping[str, Tolerance]) -> str | N
 
     A gain is enough if it is as large as is wanted, and the interval of the difference, if there is one, excludes none.
     Without `gains` every model passes. Raises ToleranceError if a gain is not a number, or fits none of the metrics.
-
-    Example:
-        >>> lacking_gain([Row("student/lee/spearman", 0.5, 0.501, 0.005, None)], {"student/*": 0.002})
-        'No metric gains enough: student/lee/spearman gains 0.001, 0.002 are wanted.'
     """
     _refuse_unfit([row.metric for row in rows], gains)
     wanted = [(row, gain) for row in rows if (gain := tolerance_of(row.metric, gains)) is not None]

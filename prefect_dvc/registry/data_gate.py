@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.registry.comparison import ToleranceError, share
-from prefect_dvc.settings.flows_yaml import FILE, EditionFiles, SettingsError, Tolerance
+from prefect_dvc.settings.flows_yaml import FILE, EditionFiles, Tolerance
 
 GATES = ("rows", "dropped", "language", "vocabulary")
 
@@ -61,13 +62,7 @@ def check_limits(limits: Mapping[str, Tolerance]) -> None:
 
 
 def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -> list[str]:
-    """List why an edition is not to be trained on; a gate without a limit is not checked. Raises ToleranceError.
-
-    Example:
-        >>> one, two = (Edition(kept, 100, 10, 0, ((0, 0), (50, 20))) for kept in (80, 40))
-        >>> problems(one, two, {"rows": "30%"})
-        ['rows: 40 kept sentences, 80 before: 50 % fewer, 30 % are allowed']
-    """
+    """List why an edition is not to be trained on; a gate without a limit is not checked. Raises ToleranceError."""
     check_limits(limits)
     words = min(promoted.growth[-1][0], new.growth[-1][0])
     before, after = (_distinct(edition.growth, words) for edition in (promoted, new))

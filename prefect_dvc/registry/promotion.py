@@ -6,8 +6,8 @@
                 │             │
            student@v0.0.1   student@v0.0.2, student#production#2
 
-The commits go to a separate branch. So a promotion never meets uncommitted work, and the profile and date of a run do
-not become everybody's params.yaml. The registry is GTO's: git tags, which `gto show` and DVC Studio read as well.
+A promotion never meets uncommitted work, and the profile and date of a run do not become everybody's params.yaml. The
+registry is GTO's: git tags, which `gto show` and DVC Studio read as well.
 """
 
 import argparse
@@ -31,23 +31,17 @@ from gto.exceptions import GTOException
 from prefect_dvc.errors import Refusal, reasons
 from prefect_dvc.execution.cache import missing, remove_broken
 from prefect_dvc.registry.comparison import Figures
-from prefect_dvc.registry.outputs import Outputs, read_outputs
 from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.system.process import held
-from prefect_dvc.workspace.contents import contents, covers, files, inside
+from prefect_dvc.workspace.contents import Outputs, contents, covers, files, inside, read_outputs
 from prefect_dvc.workspace.directory import REFS
-from prefect_dvc.workspace.git import END, WorkspaceError, git, text_at
+from prefect_dvc.workspace.git import END, IDENTITY, WorkspaceError, commit_tree, git, text_at
 from prefect_dvc.workspace.snapshot import refuse_read_only
 
 LOCK = Path(".dvc/tmp/promotion.lock")
 TAGS = "refs/tags"
 NOBODY = "0" * 40  # git's value for a ref that does not exist yet
-IDENTITY: dict[str, Any] = {"author": "prefect-dvc", "author_email": "prefect-dvc@localhost"}  # of GTO's tags
-COMMITTER = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in zip(("NAME", "EMAIL"), IDENTITY.values(), strict=True)
-}
+AUTHOR: dict[str, Any] = {"author": IDENTITY["NAME"], "author_email": IDENTITY["EMAIL"]}  # of GTO's tags
 SECONDS_TO_WAIT = 5.0  # for the clock to pass the last tag
 
 
@@ -171,10 +165,7 @@ def outputs(root: Path, revision: str | None = None) -> Outputs:
 
 
 def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
-    """Raise PromotionError if somebody who fetches the model of `revision` would not get all of it.
-
-    That is the artifact, and the benchmarks and draws that the next promotion compares with.
-    """
+    """Raise PromotionError if somebody who fetches the model of `revision`, or compares with it, would not get all."""
     there, registry = outputs(root, revision), read_config(root).registry
     files = [_path(artifact, there), *registry.metrics, *registry.benchmarks, *registry.draws]
     by_remote = dict[str | None, list[str]]()
@@ -247,8 +238,8 @@ def _check_branch(root: Path, branch: str) -> None:
 def fetch_registry(root: Path, channel: Channel) -> None:
     """Fetch the artifact's tags and the branch of promotions from the channel's git remote, if it has one.
 
-    Otherwise a clone that is shallow, or behind another machine, would compare with an older version, or with none.
-    Raises PromotionError if the remote does not answer, or has other commits under the same names.
+    A clone that is behind would compare with an older version. Raises PromotionError if the remote does not answer, or
+    has other commits under the same names.
     """
     if channel.remote is None:
         return
@@ -268,10 +259,9 @@ def fetch_registry(root: Path, channel: Channel) -> None:
 def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | None, why: str = "") -> Version:
     """Promote the model of the kept run `run` in the place of `instead_of`; return its version.
 
-    First the data goes to DVC's remote, if there is one, which is then asked whether it has all of it; without one, the
-    cache is. Then come the commit, the tags, and git's remote. So whoever sees a tag can fetch its model. If it is
-    killed in between, it leaves a commit or a version that is at no stage, and the next promotion of the same model
-    resumes from there. The messages of the commit and of the tags have the run's figures, after `why`.
+    First the data goes to DVC's remote, if there is one, which is then asked whether it has all of it. Then come the
+    commit, the tags, and git's remote, so whoever sees a tag can fetch its model. If it is killed in between, the next
+    promotion of the same model resumes from there. The messages have the run's figures, after `why`.
     """
     check(root, channel)
     fetch_registry(root, channel)
@@ -370,16 +360,15 @@ def _commit(root: Path, revision: str, channel: Channel, message: str) -> str:
     branch = f"refs/heads/{channel.branch}"
     tip = git(root, "for-each-ref", "--format=%(objectname)", END, branch)
     parents = [tip] * bool(tip) + [git(root, "rev-parse", "--verify", END, f"{revision}^")]
-    options = [part for parent in dict.fromkeys(parents) for part in ("-p", parent)]
-    tree = git(root, "rev-parse", "--verify", END, f"{revision}^{{tree}}")
-    new = git(root, "commit-tree", *options, "-m", message, END, tree, **COMMITTER)
+    files = git(root, "rev-parse", "--verify", END, f"{revision}^{{tree}}")
+    new = commit_tree(root, files, message, list(dict.fromkeys(parents)))
     git(root, "update-ref", "-m", message, END, branch, new, tip or NOBODY)  # fails if the branch has moved
     return new
 
 
 def _register(root: Path, commit: str, channel: Channel, message: str) -> Version:
     try:
-        event = gto.api.register(str(root), channel.artifact, commit, message=message, **IDENTITY)
+        event = gto.api.register(str(root), channel.artifact, commit, message=message, **AUTHOR)
     except GTOException as error:
         raise PromotionError(f"GTO did not register {commit[:7]}: {error}; see `gto doctor`.") from error
     return Version(event.version, commit)
@@ -387,7 +376,7 @@ def _register(root: Path, commit: str, channel: Channel, message: str) -> Versio
 
 def _assign(root: Path, version: Version, channel: Channel, message: str) -> None:
     _wait_for_the_clock(root, channel.artifact)
-    options: dict[str, Any] = {"version": version.name, "message": message, "force": True, **IDENTITY}
+    options: dict[str, Any] = {"version": version.name, "message": message, "force": True, **AUTHOR}
     try:
         gto.api.assign(str(root), channel.artifact, channel.stage, **options)
     except GTOException as error:

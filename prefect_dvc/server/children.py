@@ -13,7 +13,7 @@ from typing import Any
 
 from prefect_dvc.errors import Refusal
 from prefect_dvc.execution.commands import Log
-from prefect_dvc.system.process import end_group, supervised
+from prefect_dvc.system.process import end_groups, supervised
 
 LOG_BYTES = 20 * 2**20
 DEATHS, WITHIN_SECONDS = 3, 600.0  # more within this time, and it is not started again
@@ -99,8 +99,4 @@ class Children:
         try:
             yield self
         finally:
-            processes = [child.process for child in reversed(self._all) if child.process is not None]
-            for process in processes:  # all at once, since each may take its time
-                process.terminate()
-            for process in processes:
-                end_group(process)
+            end_groups([child.process for child in reversed(self._all) if child.process is not None])

@@ -1,7 +1,6 @@
 """Register the flows of prefect.yaml with the server: `prefect-dvc deploy`, before or after the workers start.
 
-`prefect deploy --all` alone fails while a work pool is missing, and puts the path of this clone into all deployments if
-the environment has PREFECT_DVC_CLONE. So the pools are created first, the variable is left out, and the result checked.
+`prefect deploy --all` alone fails while a work pool is missing, and may put the path of this clone into deployments.
 """
 
 import argparse
@@ -10,7 +9,6 @@ import re
 import subprocess
 import sys
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 
 from prefect_dvc.errors import Refusal
@@ -22,17 +20,17 @@ CLONE = "PREFECT_DVC_CLONE"  # a worker's own; each flow run reads it from the w
 OWN = "prefect.yaml"  # the repository's deployments; without it, those of prefect_dvc/deployments.yaml
 PLACE = f"{{{{ ${CLONE} }}}}"
 HEARTBEAT_SECONDS = 30  # PREFECT_FLOWS_HEARTBEAT_FREQUENCY of the workers
-WATCH = "Crash runs without a heartbeat"
 
 
 def deploy() -> list[str]:
-    """Create the work pools that are missing, deploy every flow of prefect.yaml, and check the deployments.
+    """Create the work pools, deploy every flow of prefect.yaml, and return the names of the deployments, FLOW/NAME.
 
-    A repository without a prefect.yaml gets the three flows without a schedule. Returns the names of the deployments,
-    FLOW/NAME, sorted. Raises Refusal if Prefect refuses a deployment, or one has a fixed directory.
+    A repository without a prefect.yaml gets the three flows without a schedule. Raises Refusal.
     """
+    from prefect_dvc.server.automations import watch_heartbeats
+
     create_pools()
-    watch_heartbeats()
+    watch_heartbeats(3 * HEARTBEAT_SECONDS)
     environment = {name: value for name, value in os.environ.items() if name != CLONE} | {"PREFECT_CLI_PROMPT": "false"}
     command = [sys.executable, "-P", "-m", "prefect", "--no-prompt", "deploy", "--all"]
     if not Path(OWN).exists():
@@ -68,30 +66,6 @@ def create_pools() -> None:
                 client.update_work_pool(pool, WorkPoolUpdate(concurrency_limit=limit))
 
 
-def watch_heartbeats() -> None:
-    """Create an automation that marks a run Crashed after three missing heartbeats: nothing else would."""
-    from prefect.automations import Automation
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.objects import StateType
-    from prefect.events.actions import ChangeFlowRunState
-    from prefect.events.schemas.automations import EventTrigger, Posture
-
-    silence = EventTrigger(
-        after={"prefect.flow-run.heartbeat"},
-        expect={"prefect.flow-run.*"},  # runs end in states of many names: Completed, Promoted, Refused
-        match={"prefect.resource.id": ["prefect.flow-run.*"]},
-        for_each={"prefect.resource.id"},
-        posture=Posture.Proactive,
-        threshold=1,
-        within=timedelta(seconds=3 * HEARTBEAT_SECONDS),
-    )
-    crash = ChangeFlowRunState(state=StateType.CRASHED, message="No heartbeat: its process or its machine is gone.")
-    with get_client(sync_client=True) as client:
-        for before in client.read_automations_by_name(WATCH):  # perhaps of an earlier version
-            client.delete_automation(before.id)
-    Automation(name=WATCH, trigger=silence, actions=[crash]).create()
-
-
 def _checked() -> list[str]:
     """Return the deployments' names. Raises Refusal if one of them leads all workers to one directory."""
     from prefect.client.orchestration import get_client
@@ -125,6 +99,6 @@ def main() -> None:
     require_server()
     print("\n".join(deploy()))
     if webhook:
-        from prefect_dvc.server.webhook import call_webhook
+        from prefect_dvc.server.automations import call_webhook
 
         call_webhook(webhook)

@@ -1,12 +1,9 @@
 """What a monitoring system asks: GET /metrics with the key, in the text format of Prometheus.
 
     prefect_dvc_last_promotion_timestamp_seconds{artifact="student",stage="production"} 1795939200
-    prefect_dvc_data_timestamp_seconds{artifact="student",stage="production"} 1795824000
-    prefect_dvc_last_retraining_timestamp_seconds{decision="Refused"} 1795939000
     prefect_dvc_flow_runs{state="Late"} 0
 
 Promotions and the day of their data come from git's tags of the server's clone, all else from Prefect's own API.
-Whether the server answers at all says /api/health, without the key.
 """
 
 import hmac
@@ -23,8 +20,9 @@ import yaml
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.server.reports import ASK, page
-from prefect_dvc.settings.flows_yaml import SettingsError, read_config
+from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.settings.graph_files import PARAMS
 from prefect_dvc.settings.yaml_reader import read_yaml
 from prefect_dvc.workspace.git import END, WorkspaceError, git, text_at

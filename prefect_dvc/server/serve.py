@@ -10,8 +10,7 @@
     /metrics  for a monitoring system, see server/metrics.py
     history   flow runs and events of more than 90 days are removed by Prefect's own service
 
-Prefect itself checks the key (its basic authentication, here with the user name `prefect-dvc`). Host and Origin are
-checked before it, since Prefect answers every name.
+Prefect itself checks the key, by basic authentication. Host and Origin are checked before it.
 """
 
 import argparse
@@ -63,8 +62,7 @@ def refuse_taken(port: int) -> None:
 def read_key(home: Path) -> str:
     """Read the server's key, USER:SECRET, from the directory of its state, or make one with 256 random bits.
 
-    The directory becomes readable only for its owner, since its database and logs hold the data that the key protects.
-    Raises Refusal if the file is a link, belongs to somebody else, can be read by others, or holds something else.
+    The directory becomes readable only for its owner. Raises Refusal if the file of the key is anybody else's.
     """
     path = home / KEY
     try:

@@ -13,12 +13,11 @@ from dataclasses import field, fields
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
-import yaml
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from prefect_dvc.errors import Refusal, nearest
-from prefect_dvc.settings.yaml_reader import read_yaml
+from prefect_dvc.errors import SettingsError, nearest
+from prefect_dvc.settings.yaml_reader import read_file
 
 FILE = "flows.yaml"
 Tolerance = float | str  # a loss in the metric's own unit, 0.005, or a share of the promoted figure, "5%"
@@ -27,10 +26,6 @@ FORMS = {
     "tuple_type": "write a list, as in [data/external]",
     "dataclass_type": "write values by name, as in {key: value}",
 }
-
-
-class SettingsError(Refusal):
-    """A profile, a key or a value of a run or of flows.yaml is wrong; the message names it, and the nearest one."""
 
 
 def _place(path: str) -> str:
@@ -114,19 +109,13 @@ def read_config(root: Path) -> Config:
     """Read flows.yaml at the top of a repository or of a worktree; what it does not have is the default.
 
     Raises SettingsError if the file is not YAML, a key is unknown, or a value has another form.
-
-    Example:
-        >>> read_config(Path("nowhere")).registry.artifact
-        'model'
     """
     path = root / FILE
     try:
-        content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else None
+        content = read_file(path) if path.exists() else None
         return TypeAdapter(Config).validate_python({} if content is None else _given(content))
     except ValidationError as error:
         raise SettingsError(_problem(error)) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not YAML: {error}") from error
 
 
 def _given(content: Any) -> Any:

@@ -13,10 +13,10 @@ from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from dvc.utils.serialize import LOADERS, MODIFIERS
 
-from prefect_dvc.errors import nearest
-from prefect_dvc.settings.flows_yaml import FILE, Params, SettingsError, read_config
-from prefect_dvc.settings.graph_files import PARAMS, SUFFIXES, parameter_files, read_file
-from prefect_dvc.settings.yaml_reader import read_yaml
+from prefect_dvc.errors import SettingsError, nearest
+from prefect_dvc.settings.flows_yaml import FILE, Params, read_config
+from prefect_dvc.settings.graph_files import PARAMS, SUFFIXES, parameter_files
+from prefect_dvc.settings.yaml_reader import read_file, read_yaml
 
 AS_IT_STANDS = "as it stands"  # params.yaml unchanged, of the forms; deployments have this value
 REFERENCE = re.compile(r"\$\{\s*([^\s\[\]{}]+)")  # of a dvc.yaml to a parameter
@@ -27,10 +27,8 @@ WORD = re.compile(r"(?!-)[\w.+/:,=@%-]*")  # that a shell leaves as it is
 def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any], site: str | None = None) -> None:
     """Write a profile, or nothing, and then `overrides` into params.yaml in `directory`; its comments stay.
 
-    `site` is a further file that the repository combines with the profile, such as a news site as its corpus.
-
-    Keys may be dotted or nested: {"student.epochs": 3} and {"student": {"epochs": 3}} are the same.
-    Raises SettingsError, also if the profile would go over an edit of params.yaml that no profile has.
+    `site` is a further file that the repository combines with the profile. Keys may be dotted or nested:
+    {"student.epochs": 3} and {"student": {"epochs": 3}} are the same. Raises SettingsError.
     """
     params = read_config(directory).params
     if profile is None and site is not None:
@@ -117,7 +115,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         yaml_like = path.suffix.lower() in YAML_SUFFIXES
         content = (read_file(path) if yaml_like else LOADERS[path.suffix.lower()](str(path))) or {}
-    except (yaml.YAMLError, UnicodeDecodeError, DvcException) as error:
+    except DvcException as error:
         raise SettingsError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise SettingsError(f"{path} has no values by name, as in `epochs: 3`; a run cannot change it.")
@@ -149,13 +147,8 @@ def nested(params: Mapping[str, Any]) -> dict[str, Any]:
 def known_keys(directory: Path) -> dict[str, Any]:
     """Return a JSON schema for the overrides of a form: it refuses a name that no file of parameters has.
 
-    A name is that of a value or of a section, dotted or not; one of another file than params.yaml has its path:
-    {"conf/train.yaml:rate": 0.1}. Below the sections `open` of flows.yaml there may be any; with `params.check`, below
-    every section of params.yaml, since that command decides when the run starts.
-
-    Example:
-        >>> known_keys(Path("nowhere"))
-        {'type': 'object'}
+    One of another file than params.yaml has its path: {"conf/train.yaml:rate": 0.1}. Below the sections `open` of
+    flows.yaml there may be any; with `params.check`, below every section, since that command decides.
     """
     files = [file for file in parameter_files(directory) if (directory / file).exists()]
     if not files:
@@ -163,9 +156,7 @@ def known_keys(directory: Path) -> dict[str, Any]:
     known = [key if file == PARAMS else f"{file}:{key}" for file in files for key in nested(_read(directory / file))]
     settings = read_config(directory).params
     params = _read(directory / PARAMS) if settings.check and PARAMS in files else {}
-    sections = [
-        key for key, value in params.items() if isinstance(value, Mapping)
-    ]  # the check knows keys with a default
+    sections = [key for key, value in params.items() if isinstance(value, Mapping)]
     additions = [{"pattern": f"^{re.escape(section)}\\."} for section in dict.fromkeys([*settings.open, *sections])]
     # In `properties`, Prefect's page would show hundreds of fields
     return {"type": "object", "propertyNames": {"anyOf": [{"enum": known}, *additions]}}
@@ -221,10 +212,9 @@ def _command(directory: Path, command: Sequence[str]) -> None:
 
 
 def check_words(repo: Repo, overrides: Mapping[str, Any]) -> None:
-    """Refuse overrides that reach a shell and are more than one word there, whichever dvc.yaml uses them.
+    """Refuse overrides that reach a shell and are more than one word there. Raises SettingsError.
 
-    A value does if a dvc.yaml refers to its key, or if a command contains it after DVC has put all values in. What
-    stands in params.yaml itself is left to whoever wrote it, and dvc.yaml. Raises SettingsError.
+    A value does if a dvc.yaml refers to its key, or if a command contains it after DVC has put all values in.
     """
     given = flat(overrides)
     risky = {key: [text for text in _texts(value) if not WORD.fullmatch(text)] for key, value in given.items()}

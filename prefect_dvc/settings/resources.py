@@ -11,6 +11,7 @@
 must have, such as `tpu` or `licence`. A stage with a label or with `gpu` may run on a worker.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -102,6 +103,14 @@ def written(resources: Resources) -> str:
 def gigabytes(amount: int) -> str:
     """Write bytes in GB, rounded down to a tenth, so that nobody is promised more than there is."""
     return f"{amount // 10**8 / 10:g}GB"
+
+
+def whole(name: str, default: int, meaning: str) -> int:
+    """Return the whole number above 0 that an environment variable sets. Raises NeedsError."""
+    given = os.environ.get(name, str(default))
+    if not given.isdecimal() or int(given) < 1:
+        raise NeedsError(f"{name}={given!r} is not a number of {meaning}.")
+    return int(given)
 
 
 def _amount(name: str, amount: object) -> int:

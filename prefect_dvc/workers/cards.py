@@ -1,7 +1,6 @@
 """The cards and labels of a machine that a stage holds while it runs: no other stage of this user gets them meanwhile.
 
-Several workers may share a machine, so the locks are the machine's: files that the system releases when a process ends.
-A stage gets all that it asks for or waits with nothing, since two that hold half each would wait for ever.
+Several workers may share a machine, so the locks are files. A stage gets all that it asks for or waits with nothing.
 """
 
 import os

@@ -136,7 +136,7 @@ def run_request(protocol: int, request: dict[str, Any], log: Log, stopped: Calla
     """Let a worker carry out `request`; return its run-cache entry KEY/VALUE and the outcome of the stage there.
 
     If contact was lost and a worker is back, it is asked again, unless the request is forced. Raises StageError if the
-    stage's command failed, LostError if the worker fell silent, HandoffError otherwise.
+    command failed, otherwise HandoffError.
     """
     again = 0 if request["force"] else ASKED_AGAIN
     while True:

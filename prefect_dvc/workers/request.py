@@ -70,11 +70,6 @@ def read_request(given: Mapping[str, Any]) -> StageRequest:
     """Check the form of each field of a request that came with a flow run, which anybody may have sent.
 
     Its remotes are not checked yet, see `code_remote` and `data_remote`. Raises HandoffError.
-
-    Example:
-        >>> read_request({"stage": "student"})  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        prefect_dvc.workers.request.HandoffError: The request lacks code, force, inputs, key, ref, remote, ...
     """
     names = {each.name for each in fields(StageRequest)}
     for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):

@@ -1,8 +1,4 @@
-"""The versions that a stage runs with: a worker with others is refused, since its result would get the caller's key.
-
-The packages are those that the project itself names in pyproject.toml, except its extra `dev`; a project without that
-file is compared by Python and DVC alone.
-"""
+"""The versions of Python, DVC and the packages in pyproject.toml: a worker with others would make another result."""
 
 import re
 import sys
@@ -21,21 +17,12 @@ def versions(directory: Path) -> dict[str, str]:
     """Return the versions, by name, of Python and of the packages of a project that are installed here.
 
     The part after a `+` is left out: 2.13.0+cpu and 2.13.0+cu128 differ only in the device.
-
-    Example:
-        >>> sorted(versions(Path("nowhere")))
-        ['Python', 'dvc']
     """
     return {name: here for name in [*ALWAYS, *_named(directory / "pyproject.toml")] if (here := _here(name))}
 
 
 def different(caller: Mapping[str, str]) -> list[str]:
-    """List the caller's `versions` that are others here; a package that is not here is left to its import.
-
-    Example:
-        >>> different({"dvc": "1.0"})  # doctest: +ELLIPSIS
-        ['dvc 1.0 at the caller, 3... on the worker']
-    """
+    """List the caller's `versions` that are others here; a package that is not here is left to its import."""
     found = {name: _here(name) for name in sorted(caller)}
     others = {name: here for name, here in found.items() if here and here != caller[name]}
     return [f"{name} {caller[name]} at the caller, {here} on the worker" for name, here in others.items()]

@@ -45,6 +45,8 @@ from prefect_dvc.workspace.git import (
 from prefect_dvc.workspace.inputs import add_unseen, copy
 from prefect_dvc.workspace.snapshot import commit_of_run, dvc_at_rest, snapshot
 
+STAGED = ("ls-files", "--stage", "-z")
+NOTHING = "0" * 40  # with mode 0, it takes a path out of an index
 SHOWN = 10  # files that an error names
 
 
@@ -74,20 +76,19 @@ def keep(root: Path, directory: Path, name: str, outputs: Outputs, cached: Seque
     return revision
 
 
-def untrack_outputs(repo: Repo, root: Path) -> list[str]:
-    """Take outputs that DVC's cache has out of the index of a run's directory, if the workspace's does not have them.
+def track_outputs(repo: Repo, root: Path) -> list[str]:
+    """Let git in a run's directory track the outputs of DVC's cache that it tracks in the workspace: DVC refuses them.
 
-    They are in the snapshot if .gitignore does not name them, as after a stage that failed; DVC refuses outputs that
-    git tracks. Return the paths of all such outputs.
+    The snapshot has others if .gitignore does not name them yet, and lacks those that are deleted. Return the paths of
+    all outputs that DVC's cache has.
     """
-    cached = [path for path, out in inside(repo.index.outs, Path(repo.root_dir)) if out.use_cache]
-    own = set(paths(git(root, "ls-files", "-z")))
-    here = set(paths(git(Path(repo.root_dir), "ls-files", "-z"))) - own
-    if found := sorted(file for file in here if any(covers(path, file) for path in cached)):
-        listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
-        git(
-            Path(repo.root_dir), "rm", "--cached", "--quiet", *listed, given="\0".join(found), GIT_LITERAL_PATHSPECS="1"
-        )
+    directory = Path(repo.root_dir)
+    cached = [path for path, out in inside(repo.index.outs, directory) if out.use_cache]
+    own, here = ({row.split("\t", 1)[1]: row for row in paths(git(place, *STAGED))} for place in (root, directory))
+    differing = [path for path in own.keys() ^ here.keys() if any(covers(out, path) for out in cached)]
+    rows = [own.get(path) or f"0 {NOTHING}\t{path}" for path in sorted(differing)]
+    if rows:
+        git(directory, "update-index", "-z", "--index-info", given="\0".join(rows))
     return cached
 
 
@@ -119,11 +120,8 @@ def outputs_of(root: Path, name: str) -> Outputs:
     try:
         return {path: Output(**noted) for path, noted in json.loads(message).items()}
     except (ValueError, TypeError, AttributeError) as error:
-        tag = f"{REFS.removeprefix('refs/tags/')}/{name}"
-        raise WorkspaceError(
-            f"Run {name} was kept by an earlier version, without a list of its outputs. Its dvc.lock is in the tag "
-            f"{tag}: git show {tag}:dvc.lock > dvc.lock, then dvc checkout."
-        ) from error
+        told = f"Run {name} was kept by an earlier version, without a list of its outputs. Its dvc.lock is in its tag:"
+        raise WorkspaceError(f"{told} git show {REFS}/{name}:dvc.lock > dvc.lock, then dvc checkout.") from error
 
 
 def apply_run(root: Path, name: str) -> None:
@@ -243,21 +241,13 @@ def _refuse_lost(name: str, changes: Iterable[_Change]) -> None:
 def _refuse_unsaved(repo: Repo, name: str, changes: Iterable[_Change]) -> None:
     """Refuse to replace a file that is in neither DVC's cache nor git."""
     root = Path(repo.root_dir)
-    files = [
-        (change.path / file if file else change.path, oid)
-        for change in changes
-        for file, oid in change.replaced.items()
-    ]
+    files = [(change.path / file, oid) for change in changes for file, oid in change.replaced.items()]
     unsaved = [str(file.relative_to(root)) for file, oid in files if not _is_saved(repo, root, file, oid)]
     if unsaved:
         raise WorkspaceError(
             f"Run {name} would replace files of which neither DVC's cache nor git has a copy: {_shown(unsaved)}. Move "
             f"them elsewhere, or `git add` them, then bring the run back: prefect-dvc apply {name}"
         )
-
-
-def _file(path: Path, name: str) -> Path:
-    return path / name if name else path
 
 
 def _is_saved(repo: Repo, root: Path, file: Path, oid: str) -> bool:
@@ -275,17 +265,17 @@ def _make(repo: Repo, change: _Change) -> None:
     if change.path.is_symlink() and not change.path.is_dir() and change.write:  # one to a directory elsewhere stays
         change.path.unlink()
     for name in change.remove:
-        _file(change.path, name).unlink()
+        (change.path / name).unlink()
     if "" not in change.target.files and not change.path.is_dir():
         change.path.mkdir(parents=True)
     for name in change.write:
-        file = _file(change.path, name)
+        file = change.path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.is_dir() and not any(each.is_file() for each in file.rglob("*")):
             shutil.rmtree(file)
         file.unlink(missing_ok=True)
         if change.source is not None:
-            copy(change.source, _file(change.source, name), file)
+            copy(change.source, change.source / name, file)
         else:
             objects = store(repo, change.output.hash_name)
             stored = objects.oid_to_path(change.target.files[name])

@@ -4,11 +4,9 @@
         ^                                                             │
         └────────────── apply (only when asked) <── keep: refs/tags/prefect-dvc/runs/NAME
 
-Runs and developers do not interfere: each has its own files, and DVC's cache takes objects from many at once. Files
-that git does not track but a run needs are copied (workspace/inputs.py); those of `paths.brought` of flows.yaml
-are hard-linked, which costs nothing, and is right if stages replace these files and never change them. A state that is
-changed in place, such as that of a crawl (`paths.shared`), is one for the workspace and all runs. A killed run leaves
-it as a killed stage of the workspace does.
+Runs and developers do not interfere: each has its own files, and DVC's cache takes objects from many at once. The files
+of `paths.brought` of flows.yaml are hard-linked, which is right if stages replace them and never change them. A state
+that is changed in place, such as that of a crawl (`paths.shared`), is one for the workspace and all runs.
 """
 
 import shutil
@@ -74,10 +72,7 @@ def _refuse_submodule(root: Path) -> None:
 
 
 def _share_cache(root: Path, directory: Path) -> None:
-    """Let DVC in the worktree use the workspace's settings, remotes and cache, also its kind of links (cache.type).
-
-    Hard links by default would save copies, but a stage that changes its input in place would change the cache.
-    """
+    """Let DVC in the worktree use the workspace's settings, remotes and cache, also its kind of links (cache.type)."""
     own = Config(str(root.absolute() / ".dvc"))
     cache = {"dir": str(root.absolute() / ".dvc/cache")} | own["cache"]
     with LocalConfig(str(directory / ".dvc")).edit("local") as settings:

@@ -16,6 +16,7 @@ from pathlib import Path
 from prefect_dvc.errors import Refusal
 from prefect_dvc.system.process import without_git
 
+IDENTITY = {"NAME": "prefect-dvc", "EMAIL": "prefect-dvc@localhost"}  # of commits and tags
 END = "--end-of-options"  # for git: a value follows, even if it begins with a hyphen
 PLAIN, PROGRAM, LINK, REPOSITORY = "100644", "100755", "120000", "160000"  # modes in a tree; the last of a submodule
 
@@ -27,8 +28,7 @@ class WorkspaceError(Refusal):
 def git(root: Path, *arguments: str, given: str = "", **environment: str) -> str:
     """Run git in the repository `root` with the input `given`; return its output.
 
-    The user's hooks do not run: they are for the user's own commits and pushes. Raises WorkspaceError with git's
-    message if it fails, and if `root` is not the top of a repository or of a worktree.
+    No hook of the user's runs. Raises WorkspaceError with git's message if it fails, and if `root` is not at the top.
     """
     return _decoded(_git(root, *arguments, given=given, **environment)).strip("\n")
 
@@ -79,11 +79,6 @@ class Entry:
     mode: str
     name: str  # git's name of the content
 
-    @property
-    def is_file(self) -> bool:
-        """Return whether it is neither a link nor a submodule."""
-        return self.mode not in (LINK, REPOSITORY)
-
 
 def tree(root: Path, revision: str) -> dict[str, Entry]:
     """Return the entries of a commit by path."""
@@ -91,9 +86,9 @@ def tree(root: Path, revision: str) -> dict[str, Entry]:
     return {path: Entry(about.split()[0], about.split()[2]) for about, path in rows}
 
 
-def special_entries(root: Path, revision: str) -> dict[str, str]:
-    """Return the symbolic links and the submodules of a commit: their modes by path."""
-    return {path: entry.mode for path, entry in tree(root, revision).items() if not entry.is_file}
+def leads_out(root: Path, path: str) -> bool:
+    """Return whether a link leads out of the repository."""
+    return not (root / path).resolve().is_relative_to(root.resolve())
 
 
 def text_at(root: Path, revision: str, path: str) -> str | None:
@@ -127,6 +122,13 @@ def has_content(root: Path, path: str) -> bool:
 def changed(root: Path, before: str, after: str) -> set[str]:
     """Return the paths that differ between two commits; of a renamed file, both."""
     return set(paths(git(root, "diff", "--name-only", "--no-renames", "-z", END, before, after)))
+
+
+def commit_tree(root: Path, files: str, message: str, parents: Sequence[str] = ("HEAD",)) -> str:
+    """Commit a tree, on no branch."""
+    options = [part for parent in parents for part in ("-p", parent)]
+    who = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in IDENTITY.items()}
+    return git(root, "commit-tree", *options, "-F", "-", END, files, given=message, **who)
 
 
 def contents_of(root: Path, files: Iterable[str], *options: str) -> dict[str, str]:

@@ -10,16 +10,17 @@ from pathlib import Path
 from prefect_dvc import dvc_private
 from prefect_dvc.workspace.contents import covers
 from prefect_dvc.workspace.git import (
-    END,
     PLAIN,
     PROGRAM,
     REPOSITORY,
     WorkspaceError,
+    commit_tree,
     contents_of,
     git,
+    leads_out,
     paths,
     repositories_inside,
-    special_entries,
+    tree,
 )
 
 
@@ -29,8 +30,10 @@ def snapshot(root: Path) -> str:
     refuse_read_only(root)
     with dvc_at_rest(root):
         own = root / git(root, "rev-parse", "--git-path", "index")
-        tree = _tree(root, own=own)
-    return git(root, "rev-parse", "--verify", "HEAD") if tree == head else commit(root, tree, "Uncommitted changes")
+        files = _tree(root, own=own)
+    return (
+        git(root, "rev-parse", "--verify", "HEAD") if files == head else commit_tree(root, files, "Uncommitted changes")
+    )
 
 
 def commit_of_run(root: Path, directory: Path, message: str, cached: Sequence[str], uncached: Sequence[str]) -> str:
@@ -39,14 +42,10 @@ def commit_of_run(root: Path, directory: Path, message: str, cached: Sequence[st
     Outputs that DVC's cache has, repositories inside, submodules, and links that lead out of the repository are those
     of the run's HEAD.
     """
-    entries = special_entries(directory, "HEAD")
-    special = [path for path, mode in entries.items() if mode == REPOSITORY or _leads_out(directory, path)]
+    entries = tree(directory, "HEAD").items()
+    special = [path for path, entry in entries if entry.mode == REPOSITORY or leads_out(directory, path)]
     unchanged = [*cached, *special, *repositories_inside(root)]
-    return commit(directory, _tree(directory, unchanged, written=uncached), message)
-
-
-def _leads_out(directory: Path, path: str) -> bool:
-    return not (directory / path).resolve().is_relative_to(directory.resolve())
+    return commit_tree(directory, _tree(directory, unchanged, written=uncached), message)
 
 
 def refuse_read_only(root: Path) -> None:
@@ -68,10 +67,7 @@ def refuse_read_only(root: Path) -> None:
 
 @contextmanager
 def dvc_at_rest(root: Path) -> Iterator[None]:
-    """Wait for DVC's lock and hold it: DVC writes dvc.lock in place, and nobody may read half of it.
-
-    DVC releases the lock while a stage works.
-    """
+    """Wait for DVC's lock and hold it: DVC writes dvc.lock in place, and nobody may read half of it."""
     (root / ".dvc/tmp").mkdir(exist_ok=True)
     if holder := dvc_private.lock_holder(root):
         print(f"Waiting for {holder}, which holds DVC's lock.", flush=True)
@@ -114,11 +110,3 @@ def _put_as_they_are(root: Path, outputs: Sequence[str], of_index: Mapping[str, 
     files = [path for path in wanted if modes[path] in (PLAIN, PROGRAM)]
     rows = [f"{modes[path]} {name}\t{path}" for path, name in contents_of(root, files, "-w").items()]
     git(root, "update-index", "-z", "--index-info", given="\0".join(rows), **of_index)
-
-
-def commit(root: Path, tree: str, message: str) -> str:
-    """Make a child of HEAD that is on no branch."""
-    author = {"GIT_AUTHOR_NAME": "prefect-dvc", "GIT_AUTHOR_EMAIL": "prefect-dvc@localhost"}
-    committer = {name.replace("AUTHOR", "COMMITTER"): value for name, value in author.items()}
-    arguments = ["commit-tree", "-p", "HEAD", "-F", "-", END, tree]
-    return git(root, *arguments, given=message, **author, **committer)

@@ -8,7 +8,8 @@ import pytest
 import yaml
 from prefect.utilities.schema_tools.validation import ValidationError, validate
 
-from prefect_dvc.settings.flows_yaml import Config, SettingsError, read_config
+from prefect_dvc.errors import SettingsError
+from prefect_dvc.settings.flows_yaml import Config, read_config
 from prefect_dvc.settings.parameters import configure, known_keys, profiles, sites
 from tests.workspace import ROOT
 
@@ -153,7 +154,7 @@ def test_commands_of_the_repository(scratch: Path) -> None:
         configure(scratch, None, {"train.rate": 1})
 
 
-@pytest.mark.parametrize(("text", "told"), [("[1, 2]", "has no values by name"), ("train: [", "cannot be read: ")])
+@pytest.mark.parametrize(("text", "told"), [("[1, 2]", "has no values by name"), ("train: [", "is not YAML: ")])
 def test_parameters_that_are_none(scratch: Path, text: str, told: str) -> None:
     """regression: a traceback, also at the start of a flow, which shows the parameters in its form."""
     (scratch / "params.yaml").write_text(text, encoding="utf-8")

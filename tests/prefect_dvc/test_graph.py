@@ -12,7 +12,8 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
-from prefect_dvc.execution.graph import GraphError, Stage, read_graph, targets
+from prefect_dvc.execution.graph import GraphError, Stage, read_graph
+from prefect_dvc.settings.graph_files import targets
 from prefect_dvc.settings.resources import Needs
 
 from .conftest import make_repository, pipeline, set_param, stage, write_yaml

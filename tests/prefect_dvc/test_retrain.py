@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.registry import promotion
 from prefect_dvc.registry.comparison import ToleranceError
 from prefect_dvc.registry.promotion import Channel, PromotionError, promoted, registered, rollback
 from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, day_in, retrain_once
-from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.workspace.directory import RUNS
 from prefect_dvc.workspace.git import git
 from tests.bound import bound

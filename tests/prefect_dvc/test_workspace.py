@@ -15,8 +15,7 @@ import pytest
 import yaml
 
 from prefect_dvc.artifacts import plots
-from prefect_dvc.execution.graph import targets
-from prefect_dvc.settings.graph_files import parameter_files
+from prefect_dvc.settings.graph_files import parameter_files, targets
 from prefect_dvc.settings.parameters import known_keys
 from prefect_dvc.system.editable import editable_packages
 from prefect_dvc.workspace.directory import REFS
@@ -684,3 +683,19 @@ def test_what_git_converts(conversion: str, gone: bool, tmp_path: Path) -> None:
         for _ in range(2):
             subprocess.run([sys.executable, "-m", "prefect_dvc.cli", "apply", name], cwd=root, check=True)
             assert everything(root) == everything(twin)
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_an_output_that_git_tracks(deleted: bool, tmp_path: Path) -> None:
+    """A run did not refuse it, as DVC does, if it was deleted: the snapshot did not have it."""
+    stages = {"a": {"cmd": "mkdir -p o && echo 1 > o/f", "outs": ["o"]}}
+    root = new(tmp_path / "workspace", stages, o__f="mine\n")
+    commit(root)
+    if deleted:
+        shutil.rmtree(root / "o")
+    done = pipeline(root, "--apply")
+    assert done.returncode == 1
+    assert "output 'o' is already tracked by SCM" in done.stderr
+    git(root, "rm", "-r", "--quiet", "--cached", "o")
+    shutil.rmtree(root / "o", ignore_errors=True)
+    same_as_repro(root)
