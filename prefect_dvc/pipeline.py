@@ -3,8 +3,8 @@
     prefect-dvc run --target student --profile best --set student.epochs=3
     prefect-dvc run --here                                                    in the workspace itself, as `dvc repro`
 
-DVC decides what has to run. With a Prefect server (PREFECT_API_URL) the run is the flow of `pipeline_flow.py`; without
-one the same run goes through plain threads, and Prefect, which takes 2 s to import, is not needed.
+With a Prefect server (PREFECT_API_URL) the run is the flow of `pipeline_flow.py`; without one it goes through threads,
+and Prefect, which takes 2 s to import, is not needed.
 """
 
 import argparse
@@ -31,17 +31,13 @@ QUEUE = Path(".dvc/tmp/queue")  # of runs of a Prefect server: SQLite bears only
 SECONDS_TO_STOP = 30.0  # for a remote to answer, before a stopped run ends without it
 
 
-def run_in_threads(run: Run) -> None:
+def run_in_threads(run: Run, progress: Progress | None = None) -> None:
     """Run the stages in threads, and print their lines. Raises PipelineError."""
-    show(run, Progress(len(run.stages)))
-
-
-def show(run: Run, progress: Progress) -> None:
-    """Run the stages in threads, and show them. Raises PipelineError."""
+    shown = progress or Progress(len(run.stages))
     with _ending_soon():
         run.in_threads(
-            lambda stage, line: progress.line(stage.name, line),
-            lambda stage, outcome: progress.ended(stage.name, outcome, run.seconds[stage.name]),
+            lambda stage, line: shown.line(stage.name, line),
+            lambda stage, outcome: shown.ended(stage.name, outcome, run.seconds[stage.name]),
         )
 
 
@@ -100,7 +96,7 @@ def _here(options: argparse.Namespace) -> None:
     given = {name: getattr(options, name) for name in ("target", "force", "parallel")}
     with open_in_place(Path.cwd(), **given, log=say) as run:
         progress = Progress(len(run.stages), brief=True)
-        show(run, progress)
+        run_in_threads(run, progress)
     if progress.unchanged:
         print(f"{progress.unchanged} of {progress.total} stages were up to date.", flush=True)
 

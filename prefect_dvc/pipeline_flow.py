@@ -26,13 +26,13 @@ from prefect_dvc.execution.outcome import MEANING, Outcome, StageError
 from prefect_dvc.execution.run import GpuPolicy, Run, open_run, summary
 from prefect_dvc.server.orphans import at_work
 from prefect_dvc.settings.graph_files import targets
-from prefect_dvc.settings.parameters import AS_IT_STANDS, known_keys, profiles
+from prefect_dvc.settings.parameters import AS_IT_STANDS, choices, known_keys
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run
 
 EVERYTHING = "all"
 # The choices of the form; a cell of a matrix is a target of the command line alone.
-CHOICES = [AS_IT_STANDS, *profiles(Path.cwd())]
+CHOICES = [AS_IT_STANDS, *choices(Path.cwd(), "profiles")]
 TARGETS = [EVERYTHING, *targets(Path.cwd())]
 Profile = Annotated[str, WithJsonSchema({"type": "string", "enum": CHOICES})]
 Overrides = Annotated[dict[str, Any], WithJsonSchema(known_keys(Path.cwd()))]  # Prefect refuses others in the form

@@ -20,11 +20,11 @@ from prefect_dvc.pipeline_flow import Overrides, Profile, label, run_as_tasks
 from prefect_dvc.retraining import NONE, RetrainSettings, day_in, meanings, retrain_once
 from prefect_dvc.server.orphans import at_work
 from prefect_dvc.settings.flows_yaml import Tolerance, read_config
-from prefect_dvc.settings.parameters import AS_IT_STANDS, sites
+from prefect_dvc.settings.parameters import AS_IT_STANDS, choices
 
 EVENT = "prefect-dvc.retraining"  # begins the name of each event
 HERE = RetrainSettings().complete(read_config(Path.cwd()))  # the form's defaults
-SITES = [NONE, *sites(Path.cwd())]  # of the form
+SITES = [NONE, *choices(Path.cwd(), "sites")]  # of the form
 Site = Annotated[str, WithJsonSchema({"type": "string", "enum": SITES})]
 Limits = dict[str, Tolerance]
 SHOWN = ("snapshot", "profile", "site", "overrides", "floors", "gains", "tolerances", "promote", "source", "revision")

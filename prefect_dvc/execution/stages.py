@@ -4,8 +4,7 @@
     thread of stage b                                             DVC: ...    its command . . . .                  DVC
                           one thread at a time works with DVC         side by side                    one at a time
 
-This is `dvc repro`, step by step with DVC's own classes, but that the commands of stages overlap. DVC's lock is free
-while commands run, as there.
+This is `dvc repro`, step by step with DVC's own classes, but that commands overlap; DVC's lock is free while they run.
 """
 
 import logging

@@ -112,10 +112,6 @@ def of_draws(promoted: Sequence[Draw], new: Sequence[Draw]) -> Interval | None:
     """Return the interval of the middle 95 % of the differences, or None if the draws are not of the same items.
 
     A draw in which one of the models has no figure is left out; if most are, there is no interval.
-
-    Example:
-        >>> of_draws([0.5, 0.6, 0.7], [0.6, 0.7, 0.8])
-        (0.1, 0.1)
     """
     if len(promoted) != len(new):
         return None

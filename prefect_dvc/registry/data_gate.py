@@ -5,7 +5,7 @@
     "language": 0.05       the share of documents in another language rises by at most this much
     "vocabulary": "20%"    the number of distinct words, among as many words of both, differs by at most this share
 
-The figures are those that the cleaner counts. The check comes before any training, so a bad edition costs no GPU time.
+The check comes before any training, so a bad edition costs no GPU time.
 """
 
 import json

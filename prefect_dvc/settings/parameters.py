@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from dvc.exceptions import DvcException
@@ -41,17 +41,9 @@ def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]
         _command(directory, params.check)
 
 
-def profiles(directory: Path) -> list[str]:
-    """List the names of the profiles, sorted. Raises SettingsError."""
-    return _names(directory, read_config(directory).params.profiles)
-
-
-def sites(directory: Path) -> list[str]:
-    """List the names of the sites that go with a profile, sorted. Raises SettingsError."""
-    return _names(directory, read_config(directory).params.sites)
-
-
-def _names(directory: Path, folder: str | None) -> list[str]:
+def choices(directory: Path, kind: Literal["profiles", "sites"]) -> list[str]:
+    """List the names of the profiles, or of the sites that go with one, sorted. Raises SettingsError."""
+    folder = getattr(read_config(directory).params, kind)
     return sorted(file.stem for file in (directory / folder).glob("*.yaml")) if folder else []
 
 
@@ -63,7 +55,7 @@ def _use(directory: Path, params: Params, profile: str, site: str | None) -> Non
         raise SettingsError(
             f"{FILE} has no command `params.use`, which would combine the site '{site}' with a profile."
         )
-    known = profiles(directory)
+    known = choices(directory, "profiles")
     if profile not in known:
         near = f"the profiles are {', '.join(known) or 'none'} (`params.profiles` in {FILE})"
         raise SettingsError(f"'{profile}' is not a profile; {near}.")
@@ -100,12 +92,7 @@ def _refuse_ignored(directory: Path, file: str) -> None:
 
 
 def split(name: str) -> tuple[str, str]:
-    """Return the file and the key of a name such as train.rate, in params.yaml, or conf/train.yaml:rate, as DVC does.
-
-    Example:
-        >>> split("train.rate"), split("conf/train.yaml:rate")
-        (('params.yaml', 'train.rate'), ('conf/train.yaml', 'rate'))
-    """
+    """Return the file and the key of a name such as train.rate, in params.yaml, or conf/train.yaml:rate."""
     file, colon, key = name.partition(":")
     return (os.path.normpath(file), key) if colon and Path(file).suffix in SUFFIXES else (PARAMS, name)
 
@@ -131,12 +118,7 @@ def _refuse_unknown(file: str, keys: Iterable[str], params: Mapping[str, Any], a
 
 
 def nested(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every value of parameters by its dotted key, sections included.
-
-    Example:
-        >>> nested({"student": {"epochs": 3}})
-        {'student': {'epochs': 3}, 'student.epochs': 3}
-    """
+    """Return every value of parameters by its dotted key, sections included: student, and student.epochs."""
     found = dict[str, Any]()
     for key, value in params.items():
         below = nested(value) if isinstance(value, Mapping) else {}

@@ -75,12 +75,7 @@ def read_needs(meta: object) -> Needs:
 
 
 def read_resources(given: object) -> dict[str, int]:
-    """Read `resources`: one label, a list of labels, or amounts by name; raises NeedsError.
-
-    Example:
-        >>> read_resources("gpu"), read_resources({"tpu": 4, "memory": "8GB"})
-        ({'gpu': 1}, {'tpu': 4, 'memory': 8000000000})
-    """
+    """Read `resources`: one label, a list of labels, or amounts by name; raises NeedsError."""
     if given is None:
         return {}
     amounts = dict.fromkeys([given], 1) if isinstance(given, str) else given

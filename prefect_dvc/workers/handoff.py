@@ -33,7 +33,6 @@ from dvc.exceptions import DownloadError
 from dvc.fs import generic
 from dvc.repo import Repo
 from dvc.stage import Stage as DvcStage
-from dvc_data.hashfile.hash_info import HashInfo
 
 from prefect_dvc import dvc_private
 from prefect_dvc.errors import reasons
@@ -295,7 +294,9 @@ def fetch(repo: Repo, entry: str) -> None:
     target.touch()  # DVC uses the newest entry of a key
     for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
         if failed := repo.cloud.pull(objects).failed:
-            kind = TransferError if all(_has(remote, _place(repo, each)) for each in failed) else HandoffError
+            store = repo.cloud.get_remote_odb(None, "hand-off")
+            there = all(_has(remote, store.oid_to_path(each.value)) for each in failed)
+            kind = TransferError if there else HandoffError
             raise kind(f"{len(failed)} objects of run-cache entry {entry} could not be fetched from the DVC remote.")
 
 
@@ -308,11 +309,6 @@ def _has(remote: Any, path: str) -> bool:
     if not remote.fs.exists(remote.path):  # a disk that is not mounted
         raise FileNotFoundError(f"There is no {remote.path}")
     return False
-
-
-def _place(repo: Repo, name: HashInfo) -> str:
-    """Return the path of an object in the default remote."""
-    return str(repo.cloud.get_remote_odb(None, "hand-off").oid_to_path(name.value))
 
 
 def _fetch_any(repo: Repo, key: str) -> bool:

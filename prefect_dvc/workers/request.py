@@ -1,7 +1,7 @@
 """The request that the caller sends to a GPU worker, and the remotes that a worker accepts in it.
 
-A request travels as the parameters of a flow run, and a worker runs the code that it names. So a worker trusts
-nothing: each field must have its form, and code and data come only from remotes that the worker's owner has listed.
+A worker runs the code that a request names. So it trusts nothing: each field must have its form, and code and data come
+only from remotes that the worker's owner has listed.
 
     code     git remotes of the worker's clone, by name or by address                        `git remote add`
     data     DVC remotes of the worker's clone, and the cache of a listed clone on the same host   `dvc remote add`

@@ -4,11 +4,7 @@ Nothing is written before all of it is known to be safe. A file is only replaced
 content is in DVC's cache or in git, or it is an output that nobody has edited since DVC noted it. Whatever else lies in
 the way is named, and the run stays kept.
 
-A kept run notes its outputs in the message of its commit, since dvc.lock has those of all stages:
-
-    Run 20261121-153012-3fa2
-
-    {"model.bin": {"now": "7d8f...", "was": "09b1...", "cached": true}}
+A kept run notes its outputs in the message of its commit: {"model.bin": {"now": "7d8f...", "was": "09b1...", ...}}
 """
 
 import argparse
@@ -125,11 +121,7 @@ def outputs_of(root: Path, name: str) -> Outputs:
 
 
 def apply_run(root: Path, name: str) -> None:
-    """Bring run `name` back to the workspace.
-
-    Raises WorkspaceError, and changes nothing, if the workspace has changed one of the run's files since, if a file of
-    the user's own lies in the place of an output, or if an output is not to be had any more.
-    """
+    """Bring run `name` back to the workspace. Raises WorkspaceError, and changes nothing, if that is not safe."""
     after = git(root, "rev-parse", "--verify", END, f"{REFS}/{name}")
     before = git(root, "rev-parse", "--verify", END, f"{after}^")
     outputs = outputs_of(root, name)

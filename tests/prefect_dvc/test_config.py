@@ -10,7 +10,7 @@ from prefect.utilities.schema_tools.validation import ValidationError, validate
 
 from prefect_dvc.errors import SettingsError
 from prefect_dvc.settings.flows_yaml import Config, read_config
-from prefect_dvc.settings.parameters import configure, known_keys, profiles, sites
+from prefect_dvc.settings.parameters import choices, configure, known_keys
 from tests.workspace import ROOT
 
 from .conftest import write_yaml
@@ -59,7 +59,7 @@ def test_a_file_that_is_not_yaml(tmp_path: Path) -> None:
 
 def test_without_a_file(tmp_path: Path) -> None:
     assert read_config(tmp_path) == Config()
-    assert profiles(tmp_path) == sites(tmp_path) == []
+    assert choices(tmp_path, "profiles") == choices(tmp_path, "sites") == []
 
 
 def test_our_own_file() -> None:
