@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo, lock_repo
 
+from prefect_dvc.cli import main
 from prefect_dvc.system.process import HeldError
-from prefect_dvc.workspace.apply import apply_run, keep, main
+from prefect_dvc.workspace.apply import apply_run, keep
 from prefect_dvc.workspace.directory import REFS, RUNS, prune, retire, worktree
 from prefect_dvc.workspace.git import WorkspaceError, git
 from prefect_dvc.workspace.snapshot import snapshot
@@ -281,9 +282,9 @@ def test_git_says_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_not_there(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["worktree", "none"])
+    monkeypatch.setattr(sys, "argv", [])  # the command sets it
     with pytest.raises(SystemExit, match=r"prefect-dvc apply: git rev-parse failed"):
-        main()
+        main(["apply", "none"])
 
 
 def test_old_runs_are_retired(chain: Path) -> None:
