@@ -3,8 +3,6 @@
     server      127.0.0.1:4200, SQLite in .prefect, closed to everyone without the key in .prefect/key
     worker      pool `dvc`: pipeline and retraining, in this clone
     worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
-
-A process that dies is started again (children.py), and so are the flow runs of a worker (orphans.py).
 """
 
 import argparse

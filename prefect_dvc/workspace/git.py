@@ -86,9 +86,11 @@ def tree(root: Path, revision: str) -> dict[str, Entry]:
     return {path: Entry(about.split()[0], about.split()[2]) for about, path in rows}
 
 
-def leads_out(root: Path, path: str) -> bool:
-    """Return whether a link leads out of the repository."""
-    return not (root / path).resolve().is_relative_to(root.resolve())
+def leads_out(root: Path, link: Path) -> bool:
+    """Return whether a link leads out of the repository; links in a circle lead nowhere."""
+    with suppress(RuntimeError):
+        return not link.resolve().is_relative_to(root.resolve())
+    return False
 
 
 def text_at(root: Path, revision: str, path: str) -> str | None:

@@ -8,8 +8,7 @@
     a link that leads out of the repository  made again, so that it leads to the same place
     outside, by a relative path              refused: the directory of a run lies elsewhere
 
-Copied, not linked: what a stage does to a file in its run must not happen to the user's. File systems that can share
-the bytes of two files (Btrfs, XFS, APFS) do.
+Copied, not linked: what a stage does to a file in its run must not happen to the user's.
 """
 
 import fcntl
@@ -60,7 +59,7 @@ def bring_repositories(root: Path, directory: Path) -> None:
     for path, entry in tree(directory, "HEAD").items():
         if entry.mode == REPOSITORY:
             _copy_all(root, root / path, directory / path, lambda file: file.name == GIT)
-        elif entry.mode == LINK and leads_out(root, path):
+        elif entry.mode == LINK and leads_out(root, root / path):
             (directory / path).unlink()
             (directory / path).symlink_to((root / path).resolve())
 
@@ -266,8 +265,8 @@ def copy(root: Path, source: Path, target: Path) -> None:
         shutil.rmtree(target)
     target.unlink(missing_ok=True)
     if source.is_symlink():
-        own = source.resolve().is_relative_to(root.resolve())
-        target.symlink_to(source.readlink() if own else source.resolve())
+        link = source.readlink()
+        target.symlink_to(link if link.is_absolute() or not leads_out(root, source) else source.resolve())
         return
     with source.open("rb") as given, target.open("wb") as taken:
         try:

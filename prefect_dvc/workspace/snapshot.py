@@ -43,7 +43,7 @@ def commit_of_run(root: Path, directory: Path, message: str, cached: Sequence[st
     of the run's HEAD.
     """
     entries = tree(directory, "HEAD").items()
-    special = [path for path, entry in entries if entry.mode == REPOSITORY or leads_out(directory, path)]
+    special = [path for path, entry in entries if entry.mode == REPOSITORY or leads_out(directory, directory / path)]
     unchanged = [*cached, *special, *repositories_inside(root)]
     return commit_tree(directory, _tree(directory, unchanged, written=uncached), message)
 

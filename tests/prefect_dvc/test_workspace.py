@@ -699,3 +699,15 @@ def test_an_output_that_git_tracks(deleted: bool, tmp_path: Path) -> None:
     git(root, "rm", "-r", "--quiet", "--cached", "o")
     shutil.rmtree(root / "o", ignore_errors=True)
     same_as_repro(root)
+
+
+def test_links_in_a_circle(tmp_path: Path) -> None:
+    """A run ended with a traceback, also if no stage reads them; DVC goes on."""
+    root = new(tmp_path / "workspace", {"a": {"cmd": "cat in > o", "deps": ["in"], "outs": ["o"]}}, **{"in": "1\n"})
+    commit(root)
+    for name, target in (("own", "own"), ("far", tmp_path / "circle"), ("../circle", tmp_path / "circle")):
+        (root / name).symlink_to(target)
+    done = pipeline(root, "--apply")
+    assert done.returncode == 0, done.stderr
+    assert ((root / "own").readlink(), (root / "far").readlink()) == (Path("own"), tmp_path / "circle")
+    assert (root / "o").read_text(encoding="utf-8") == "1\n"
