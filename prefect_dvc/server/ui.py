@@ -1,8 +1,8 @@
 """`make ui`: Prefect's server with its page, the deployments of prefect.yaml, and two workers, on this machine alone.
 
-    server      127.0.0.1:4200, SQLite in .prefect, closed to everyone without the key in .prefect/key
-    worker      pool `dvc`: pipeline and retraining, in this clone
-    worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
+server      127.0.0.1:4200, SQLite in .prefect, closed to everyone without the key in .prefect/key
+worker      pool `dvc`: pipeline and retraining, in this clone
+worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
 """
 
 import argparse
