@@ -246,10 +246,11 @@ def take(repo: Repo, file: str) -> None:
         )
     stage = _load(repo, request.stage)
     if not repo.config["core"].get("remote"):
-        names = ", ".join(repo.config["remote"]) or "none"
+        names = list(repo.config["remote"])
+        add = "" if names else "dvc remote add --local NAME ADDRESS, then "
         raise HandoffError(
-            f"The worker's clone on {socket.gethostname()} has no default DVC remote (its remotes: {names}), where "
-            "inputs come from and results go to. There: dvc remote default --local NAME"
+            f"The worker's clone on {socket.gethostname()} has no default DVC remote (its remotes: "
+            f"{', '.join(names) or 'none'}). There: {add}dvc remote default --local {[*names, 'NAME'][0]}"
         )
     dvc_private.run_cache_remote(repo)  # there is a remote, so the result can be given back
     if targets := _inputs(repo, stage):
