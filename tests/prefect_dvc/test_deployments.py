@@ -85,8 +85,8 @@ def test_one_command_deploys(tmp_path: Path) -> None:
             (pipeline_id,) = (each.id for each in client.read_deployments() if each.name == "pipeline")
             for known in ({"student.epochs": 1}, {"student": {"epochs": 1}}, {"encoders.mine.reference": "x"}):
                 client.create_flow_run_from_deployment(pipeline_id, parameters={"overrides": known})
-            for unknown in ({"student.epohs": 1}, {"student": {"epohs": 1}}):
-                with pytest.raises(PrefectHTTPStatusError, match="epohs"):
+            for unknown in ({"studnt.epochs": 1}, {"studnt": {"epochs": 1}}):
+                with pytest.raises(PrefectHTTPStatusError, match="studnt"):
                     client.create_flow_run_from_deployment(pipeline_id, parameters={"overrides": unknown})
             pools = {pool.name: pool.concurrency_limit for pool in client.read_work_pools()}
             assert (pools["dvc"], pools["gpu"]) == (SQLITE_RUNS, None)
