@@ -1,7 +1,7 @@
 """How good is the multilingual encoder in each language? `python -m measurements.multilingual SETS --part test`.
 
 Writes reports/multilingual.csv: a line for each encoder and language, on the sets that
-`sentence_distillery.multilingual.evaluation` describes. English is measured on STS-B alone. The speed is that of one
+`measurements.release.multilingual.evaluation` describes. English is measured on STS-B alone. The speed is that of one
 process on Tatoeba's sentences, repeated; the fastest of three runs.
 """
 
@@ -16,11 +16,11 @@ from typing import Any, Final
 import numpy as np
 
 from measurements.peers import PEERS
+from measurements.release.multilingual.evaluation import Encode, Part, Scores, measure, similarity
+from measurements.release.multilingual.languages import ENGLISH, LANGUAGES
 from sentence_distillery import load
 from sentence_distillery.io.artifacts import atomic_file
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.multilingual.evaluation import Encode, Part, Scores, measure, similarity
-from sentence_distillery.multilingual.languages import ENGLISH, LANGUAGES
 from sentence_distillery.teachers.use import embed
 
 ROOT: Final = Path(__file__).parents[1]

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from docsite.saved import table
+from measurements.release.multilingual.languages import BY_CODE
 from reproductions.docs.tables.cells import NONE, figure, grid
-from sentence_distillery.multilingual.languages import BY_CODE
 
 OURS = "released-multilingual"
 OTHERS = ("USE multilingual", "released", "WordLlama")

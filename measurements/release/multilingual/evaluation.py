@@ -17,9 +17,9 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from measurements.release.multilingual.languages import LANGUAGES, Language
+from measurements.release.multilingual.vocabulary import split_words
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.multilingual.languages import LANGUAGES, Language
-from sentence_distillery.multilingual.vocabulary import split_words
 
 Encode = Callable[[list[str]], Floats]
 Part = Literal["dev", "test"]

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sentence_distillery.multilingual.languages import BY_LOCALE
+from measurements.release.multilingual.languages import BY_LOCALE
 
 LONGEST: Final = 400  # characters of a text
 FEWEST_BLANKS: Final = 3  # of a sentence, in languages with blanks between words

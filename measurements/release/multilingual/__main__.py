@@ -7,10 +7,10 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from measurements.release.multilingual.build import Plan, build
+from measurements.release.multilingual.evaluation import Part, Scores, measure
 from sentence_distillery.encoder.reading import MULTILINGUAL_DIRECTORY
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.multilingual.build import Plan, build
-from sentence_distillery.multilingual.evaluation import Part, Scores, measure
 
 
 def main(arguments: list[str]) -> None:
