@@ -83,8 +83,7 @@ def _write(file: Path, known: dict[str, int]) -> None:
         partial.replace(file)
 
 
-# Whether objects are where their readers fetch them. `dvc push` ends with 0 although objects are nowhere, and keeps a
-# list of its own of what the remote has; here the remote itself is asked, and objects of the cache are hashed.
+# Whether objects are where their readers fetch them: `dvc push` ends with 0 although objects are nowhere.
 
 
 def missing(root: Path, names: Iterable[str], remote: str | None = None) -> tuple[str, list[str]]:

@@ -111,7 +111,7 @@ def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]
 def of_draws(promoted: Sequence[Draw], new: Sequence[Draw]) -> Interval | None:
     """Return the interval of the middle 95 % of the differences, or None if the draws are not of the same items.
 
-    A draw in which one of the models has no figure is left out; if most are, there is no interval.
+    A draw in which a model has no figure is left out; if most are, there is no interval.
     """
     if len(promoted) != len(new):
         return None

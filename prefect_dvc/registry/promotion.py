@@ -336,11 +336,7 @@ def _changing(root: Path, channel: Channel, instead_of: Version | None) -> Itera
 
 
 def _push_data(root: Path, revision: str, what: str) -> None:
-    """Push the outputs of a commit to the DVC remotes that the workspace has today, if it has a default one.
-
-    Outputs that were never made here are not in the cache, and are left out: those of stages outside of the run, in a
-    fresh clone.
-    """
+    """Push the outputs of a commit to the DVC remotes that the workspace has today, but not those never made here."""
     try:
         with chdir(root), Repo(str(root), rev=revision) as repo:
             remove_broken(repo)  # or DVC would push damaged objects
