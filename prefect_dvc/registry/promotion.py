@@ -36,7 +36,7 @@ from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.system.process import held
 from prefect_dvc.workspace.contents import Outputs, contents, covers, files, inside, read_outputs
 from prefect_dvc.workspace.directory import REFS
-from prefect_dvc.workspace.git import END, IDENTITY, WorkspaceError, commit_tree, git, text_at
+from prefect_dvc.workspace.git import END, IDENTITY, WorkspaceError, commit_tree, git, text_at, tree
 from prefect_dvc.workspace.snapshot import refuse_read_only
 
 LOCK = Path(".dvc/tmp/promotion.lock")
@@ -239,8 +239,7 @@ def _check_branch(root: Path, branch: str) -> None:
 def fetch_registry(root: Path, channel: Channel) -> None:
     """Fetch the artifact's tags and the branch of promotions from the channel's git remote, if it has one.
 
-    A clone that is behind would compare with an older version. Raises PromotionError if the remote does not answer, or
-    has other commits under the same names.
+    Raises PromotionError if the remote does not answer, or has other commits under the same names.
     """
     if channel.remote is None:
         return
@@ -316,7 +315,9 @@ def same_model(root: Path, model: str, channel: Channel) -> Version | None:
 def _is_model(root: Path, version: Version, model: str, artifact: str) -> bool:
     """Return whether a version has this model; the texts exclude most, without DVC's reading of the graph."""
     with suppress(PromotionError, WorkspaceError):  # registered by hand at a commit where DVC has no such model
-        git(root, "grep", "--quiet", "--fixed-strings", "-e", model, version.commit, "--", ":(glob)**/dvc.lock")
+        locks = [file for file in tree(root, version.commit) if Path(file).name == "dvc.lock"]
+        if not any(model in str(text_at(root, version.commit, lock)) for lock in locks):
+            return False
         return model_hash(artifact, outputs(root, version.commit)) == model
     return False
 

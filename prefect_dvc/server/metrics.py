@@ -1,6 +1,5 @@
 """What a monitoring system asks: GET /metrics with the key, in the text format of Prometheus.
 
-    prefect_dvc_last_promotion_timestamp_seconds{artifact="student",stage="production"} 1795939200
     prefect_dvc_flow_runs{state="Late"} 0
 
 Promotions and the day of their data come from git's tags of the server's clone, all else from Prefect's own API.

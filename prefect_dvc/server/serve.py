@@ -1,16 +1,14 @@
 """Prefect's server for its owner alone, on loopback: `prefect-dvc serve` in the repository's root.
 
-    key       .prefect/key, mode 600, made by the first start; every call of the API and every websocket needs it
-    Host      the server's own address, or 421: a page whose name leads to 127.0.0.1 still sends its own name
-    Origin    the server's own, or none, or 403: what a page of another origin sends never reaches Prefect
-    frames    none: no other page shows this one to steal a click
-    outside   nothing: Prefect's page would report its use to a company; the browser lets it reach only this server
-    /enter    reads the key after the `#` of the printed link, and logs the browser in
-    /reports  the reports of runs, see server/reports.py
-    /metrics  for a monitoring system, see server/metrics.py
-    history   flow runs and events of more than 90 days are removed by Prefect's own service
-
-Prefect itself checks the key, by basic authentication. Host and Origin are checked before it.
+key       .prefect/key, mode 600, made by the first start; every call of the API and every websocket needs it
+Host      the server's own address, or 421: a page whose name leads to 127.0.0.1 still sends its own name
+Origin    the server's own, or none, or 403: what a page of another origin sends never reaches Prefect
+frames    none: no other page shows this one to steal a click
+outside   nothing: Prefect's page would report its use to a company; the browser lets it reach only this server
+/enter    reads the key after the `#` of the printed link, and logs the browser in
+/reports  the reports of runs, see server/reports.py
+/metrics  for a monitoring system, see server/metrics.py
+history   flow runs and events of more than 90 days are removed by Prefect's own service
 """
 
 import argparse

@@ -41,7 +41,6 @@ from prefect_dvc.workspace.git import (
 from prefect_dvc.workspace.inputs import add_unseen, copy
 from prefect_dvc.workspace.snapshot import commit_of_run, dvc_at_rest, snapshot
 
-STAGED = ("ls-files", "--stage", "-z")
 NOTHING = "0" * 40  # with mode 0, it takes a path out of an index
 SHOWN = 10  # files that an error names
 
@@ -80,7 +79,10 @@ def track_outputs(repo: Repo, root: Path) -> list[str]:
     """
     directory = Path(repo.root_dir)
     cached = [path for path, out in inside(repo.index.outs, directory) if out.use_cache]
-    own, here = ({row.split("\t", 1)[1]: row for row in paths(git(place, *STAGED))} for place in (root, directory))
+    own, here = (
+        {row.split("\t", 1)[1]: row for row in paths(git(place, "ls-files", "--stage", "-z"))}
+        for place in (root, directory)
+    )
     differing = [path for path in own.keys() ^ here.keys() if any(covers(out, path) for out in cached)]
     rows = [own.get(path) or f"0 {NOTHING}\t{path}" for path in sorted(differing)]
     if rows:

@@ -42,8 +42,8 @@ def worktree(root: Path, name: str, revision: str | None = None) -> Iterator[Pat
     commit = revision or snapshot(root)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with held(directory.with_suffix(".lock"), name):
-        how = ["--no-checkout"] * (revision is None)
-        git(root, "worktree", "add", "--quiet", "--detach", *how, END, str(directory), commit)
+        options = ["--no-checkout"] * (revision is None)
+        git(root, "worktree", "add", "--quiet", "--detach", *options, END, str(directory), commit)
         if revision is None:
             with dvc_at_rest(root):
                 bring_tracked(root, directory)
