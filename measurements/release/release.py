@@ -18,7 +18,7 @@ from measurements.release.student import CARD_SETS, Source, release
 from measurements.release.tradeoff import megabytes
 from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.distillation.soft_labels import WORDS
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.evaluation.sets.assembly import collected
 from sentence_distillery.evaluation.sets.download import folders
 from sentence_distillery.io.artifacts import InputError, read_json
