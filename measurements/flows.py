@@ -65,9 +65,9 @@ def bench(stages: int) -> dict[str, object]:
         for root in (by_dvc, by_flows):
             make_repository(root, stages)
         repro = measure(by_dvc, "dvc", "repro", "--quiet")
-        ran = measure(by_flows, "prefect_dvc.pipeline")
-        restored = measure(by_flows, "prefect_dvc.pipeline", "--apply")
-        cached = measure(by_flows, "prefect_dvc.pipeline")
+        ran = measure(by_flows, "prefect_dvc.cli", "run")
+        restored = measure(by_flows, "prefect_dvc.cli", "run", "--apply")
+        cached = measure(by_flows, "prefect_dvc.cli", "run")
     ratio = round(ran["cpu_seconds"] / repro["cpu_seconds"], 2)
     return {"stages": stages, "dvc_repro": repro, "ran": ran, "restored": restored, "cached": cached, "ratio": ratio}
 

@@ -149,13 +149,13 @@ def bench(place: Path, times: int) -> Row:
 
     with ExitStack() as stack:
         options = ["--no-link", "--port", str(port)]
-        server = stack.enter_context(started("server", "prefect_dvc.server.serve", *options, directory=root, log=log))
+        server = stack.enter_context(started("server", "prefect_dvc.cli", "serve", *options, directory=root, log=log))
         wait_for_server(log / "server.log")
         subprocess.run(
-            [sys.executable, "-m", "prefect_dvc.server.deploy"], cwd=root, check=True, stdout=subprocess.DEVNULL
+            [sys.executable, "-m", "prefect_dvc.cli", "deploy"], cwd=root, check=True, stdout=subprocess.DEVNULL
         )
         worker = stack.enter_context(
-            started("worker", "prefect_dvc.gpu_stage", directory=root.with_name("clone"), log=log)
+            started("worker", "prefect_dvc.cli", "worker", directory=root.with_name("clone"), log=log)
         )
         wait_for([server, worker], lambda: obstacle({"gpu": 1}) is None)
         processes = {"worker": worker, "server": server}

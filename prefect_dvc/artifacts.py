@@ -17,10 +17,10 @@ from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import Run
 from prefect_dvc.server.reports import PLACE, send_report
 from prefect_dvc.settings.flows_yaml import read_config
-from prefect_dvc.settings.graph_files import PARAMS, graph_files, parameter_files, read_file
+from prefect_dvc.settings.graph_files import PARAMS, graph_files, parameter_files
 from prefect_dvc.settings.parameters import flat
-from prefect_dvc.settings.yaml_reader import read_yaml
-from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.settings.yaml_reader import read_file, read_yaml
+from prefect_dvc.workspace.git import text_at
 
 
 def publish(run: Run) -> None:
@@ -69,10 +69,7 @@ def changes(run: Run, path: str, *, named: bool = False) -> list[dict[str, Any]]
     With `named`, the name begins with the path.
     """
     now = _leaves((run.directory / path).read_text(encoding="utf-8")) if (run.directory / path).exists() else {}
-    try:
-        before = _leaves(git(run.root, "show", END, f"HEAD:{path}"))
-    except WorkspaceError:  # the file is new
-        before = {}
+    before = _leaves(text_at(run.root, "HEAD", path) or "")
     prefix = f"{path}:" if named else ""
     return [{"name": f"{prefix}{name}", "before": before.get(name), "now": now.get(name)} for name in {**before, **now}]
 
@@ -86,12 +83,7 @@ def _leaves(text: str) -> dict[str, Any]:
 
 
 def plots(directory: Path, wanted: Callable[[str], bool] = lambda path: True) -> dict[str, list[Panel]]:
-    """Read the plots of each dvc.yaml that name columns of tables (CSV, TSV) which are there, by title.
-
-    Args:
-        directory: That of a run.
-        wanted: Whether a table, by its path, is drawn.
-    """
+    """Read the plots of each dvc.yaml that name columns of `wanted` tables (CSV, TSV) which are there, by title."""
     found: dict[str, list[Panel]] = {}
     for file in graph_files(directory):
         content = read_file(directory / file)

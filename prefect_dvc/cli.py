@@ -1,7 +1,10 @@
 """The command prefect-dvc: each of its words is a module with a `main`, imported only when it is called."""
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
+
+from prefect_dvc.errors import Refusal, reasons
 
 COMMANDS = {
     "run": ("prefect_dvc.pipeline", "bring the graph of dvc.yaml up to date, in a directory of its own"),
@@ -16,6 +19,7 @@ COMMANDS = {
     "show": ("prefect_dvc.registry.promotion", "list the promoted versions"),
 }
 OF_PROMOTION = ("promote", "rollback", "show")  # subcommands of one parser
+LIBRARIES = ("prefect", "httpx")  # whose errors are those of the server
 
 
 def usage() -> str:
@@ -27,17 +31,24 @@ def usage() -> str:
     )
 
 
-def main() -> None:
-    words = sys.argv[1:]
-    if not words or words[0] in ("-h", "--help"):
+def main(given: Sequence[str] | None = None) -> None:
+    """Carry out a command, by its words or those of this process; what it refuses is one line."""
+    name, *words = list(sys.argv[1:] if given is None else given) or ["--help"]
+    if name in ("-h", "--help"):
         print(usage())
         return
-    name = words[0]
     if name not in COMMANDS:
         sys.exit(f"prefect-dvc: there is no command '{name}'.\n{usage()}")
     module, _ = COMMANDS[name]
-    sys.argv = [sys.argv[0], *words] if name in OF_PROMOTION else [f"{sys.argv[0]} {name}", *words[1:]]
-    import_module(module).main()
+    sys.argv = ["prefect-dvc", name, *words] if name in OF_PROMOTION else [f"prefect-dvc {name}", *words]
+    try:
+        import_module(module).main()
+    except (Refusal, OSError) as error:
+        sys.exit(f"prefect-dvc {name}: {error}")
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in LIBRARIES:
+            raise
+        sys.exit(f"prefect-dvc {name}: {reasons(error)}")
 
 
 if __name__ == "__main__":

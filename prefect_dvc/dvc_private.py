@@ -30,33 +30,13 @@ from dvc.stage.serialize import to_single_stage_lockfile
 
 logging.getLogger("dvc").setLevel(logging.WARNING)  # a run says itself what happens
 OWN = "prefect-dvc"  # begins the name under which DVC's file rwlock has the stages of runs
-# What the functions below rely on; the test has a hash of the source of each
-PARTS = (
-    Config._save_config,
-    _pack_named,
-    get_active_graph,
-    _edit_rwlock,
-    rwlock,
-    _can_hash,
-    _get_cache_hash,
-    _get_stage_hash,
-    _enforce_cmd_list,
-    _make_cmd,
-    _pull_missing_deps,
-    get_executable,
-    prepare_kwargs,
-    to_single_stage_lockfile,
-)
 
 
 # The graph
 
 
 def active_graph(repo: Repo) -> nx.DiGraph:
-    """Return the graph of a repository: an edge leads from a stage to one that it reads from.
-
-    A frozen stage reads from none.
-    """
+    """Return the graph of a repository: an edge leads from a stage, unless it is frozen, to one that it reads from."""
     return get_active_graph(repo.index.graph)
 
 
@@ -116,10 +96,7 @@ def named(name: str) -> Iterator[None]:
 
 
 def files_of(stage: Any) -> Any:
-    """Return a context in which DVC's other processes leave the files of a stage alone, as they do for `dvc repro`.
-
-    It must be entered and left by one thread at a time. Raises DVC's LockError, which names the process that has them.
-    """
+    """Return a context, for one thread at a time, in which DVC's other processes leave the files of a stage alone."""
     deps = [dep.fs_path for dep in stage.deps if not is_remote_or_database(dep)]
     outs = [out.fs_path for out in stage.outs]
     repo = stage.repo
@@ -130,8 +107,7 @@ def files_of(stage: Any) -> Any:
 def forget_own_files(repo: Repo) -> None:
     """Remove the entries of killed runs from DVC's file rwlock; only while no other run works in the repository.
 
-    DVC itself removes those of processes that are gone, with a warning, but not if another process has the number now.
-    It cannot read a file that a killed process has left half written.
+    DVC leaves them if another process has the number now, and cannot read a file that is half written.
     """
     file = Path(repo.tmp_dir) / "rwlock"
     with suppress(FileNotFoundError, UnicodeDecodeError):
@@ -163,10 +139,7 @@ def command_place(stage: Any) -> tuple[str, dict[str, str]]:
 
 
 def run_key(stage: Any) -> str | None:
-    """Compute the stage's key in the run-cache from its present inputs; None if it has none.
-
-    It needs a command, local inputs, and outputs inside the repository without `persist`.
-    """
+    """Compute the stage's key in the run-cache from its present inputs; None if it can have none, as with `persist`."""
     stage.save_deps()
     return str(_get_stage_hash(stage)) if _can_hash(stage) else None
 

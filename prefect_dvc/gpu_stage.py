@@ -28,7 +28,7 @@ from prefect.states import Completed, Failed
 from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.stages import Stages
-from prefect_dvc.server.deploy import create_pools
+from prefect_dvc.server.deploy import create_pools, require_server
 from prefect_dvc.settings.resources import written
 from prefect_dvc.system.process import held
 from prefect_dvc.workers.capacity import CAPACITY, Capacity, CapacityError, measured, read_capacity, slots_per_card
@@ -70,7 +70,7 @@ def gpu_stage(protocol: int, request: dict[str, Any]) -> State[None]:
     try:
         with beating():
             return carry_out(read_request(request), Path.cwd())
-    except (HandoffError, WorkspaceError) as error:
+    except (HandoffError, WorkspaceError, CapacityError) as error:
         return Failed(name=REFUSED, message=str(error))
     except StageError as error:
         return Failed(name=STAGE_FAILED, message=str(error))
@@ -90,7 +90,7 @@ def carry_out(request: StageRequest, clone: Path) -> State[None]:
             f"{error}\nThe worker's clone {clone} cannot read the code from '{code}': set PREFECT_DVC_CODE_REMOTE "
             "at the caller to a git remote that has the same name in both clones."
         ) from None
-    limit, capacity = seconds(GIVE_SECONDS, HOUR), _own_capacity()
+    limit, capacity = seconds(GIVE_SECONDS, HOUR), read_capacity(os.environ.get(CAPACITY, ""))
     if capacity.lacks(request.resources):
         raise HandoffError(
             f"Stage '{request.stage}' needs {written(request.resources)}, and this worker has {capacity}."
@@ -98,7 +98,7 @@ def carry_out(request: StageRequest, clone: Path) -> State[None]:
     with ExitStack() as stack:
         # If the caller asks again, the first run of the same work goes on: its result is then in the run-cache.
         stack.enter_context(held(clone / LOCKS / request.key, str(flow_run.name), wait=True))
-        directory = stack.enter_context(worktree(clone, request.revision, f"handoff-{uuid4().hex[:8]}"))
+        directory = stack.enter_context(worktree(clone, f"handoff-{uuid4().hex[:8]}", request.revision))
         stack.enter_context(chdir(directory))
         steps = Steps(Commands(), log)
         accept(steps, directory, request, remote)
@@ -141,14 +141,6 @@ def beating() -> Iterator[None]:
         over.set()
 
 
-def _own_capacity() -> Capacity:
-    """Return the capacity that this flow run's worker has made; raises HandoffError."""
-    try:
-        return read_capacity(os.environ.get(CAPACITY, ""))
-    except CapacityError as error:
-        raise HandoffError(f"The worker's {CAPACITY}: {error}") from error
-
-
 def queue_of(clone: Path) -> str:
     """Return the name of the queue of a clone's worker: of the host, the folder, and a hash of its path."""
     return f"{socket.gethostname()}-{clone.name}-{sha256(bytes(clone.absolute())).hexdigest()[:6]}"
@@ -168,15 +160,9 @@ def announce_capacity(clone: Path, capacity: Capacity) -> str:
 def main() -> None:
     """Become a worker of the pool, in this clone and with this Python."""
     clone = Path.cwd()
-    if not os.environ.get("PREFECT_API_URL"):
-        sys.exit(
-            "gpu_stage: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to those of the server, see docs/operations.md"
-        )
-    try:
-        capacity, per_card = measured(), slots_per_card()
-        queue = announce_capacity(clone, capacity)
-    except (CapacityError, PrefectException, httpx.HTTPError) as error:
-        sys.exit(f"gpu_stage: {type(error).__name__}: {error}")
+    require_server()
+    capacity, per_card = measured(), slots_per_card()
+    queue = announce_capacity(clone, capacity)
     print(f"{queue} has {capacity}.", flush=True)
     os.environ |= {"PREFECT_DVC_CLONE": str(clone), "PREFECT_DVC_PYTHON": sys.executable, CAPACITY: str(capacity)}
     os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "1")
@@ -185,7 +171,3 @@ def main() -> None:
     options += ["--limit", str(capacity.slots(per_card))]
     worker = [sys.executable, "-P", "-m", "prefect", "worker", "start", *options]
     os.execv(worker[0], [*worker, *sys.argv[1:]])
-
-
-if __name__ == "__main__":
-    main()

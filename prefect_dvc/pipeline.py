@@ -3,8 +3,8 @@
     prefect-dvc run --target student --profile best --set student.epochs=3
     prefect-dvc run --here                                                    in the workspace itself, as `dvc repro`
 
-DVC decides what has to run. With a Prefect server (PREFECT_API_URL) the run is the flow of `pipeline_flow.py`; without
-one the same run goes through plain threads, and Prefect, which takes 2 s to import, is not needed.
+With a Prefect server (PREFECT_API_URL) the run is the flow of `pipeline_flow.py`; without one it goes through threads,
+and Prefect, which takes 2 s to import, is not needed.
 """
 
 import argparse
@@ -17,35 +17,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from prefect_dvc.execution.graph import GraphError
-from prefect_dvc.execution.outcome import StageError
-from prefect_dvc.execution.run import PipelineError, Run, open_in_place, open_run, summary
+from prefect_dvc.errors import Refusal, SettingsError
+from prefect_dvc.execution.run import Run, open_in_place, open_run, summary
 from prefect_dvc.execution.slots import turn
 from prefect_dvc.progress import Progress
-from prefect_dvc.server.database import RETRIES, DatabaseError, most_runs
-from prefect_dvc.settings.flows_yaml import SettingsError
+from prefect_dvc.server.database import RETRIES, most_runs
 from prefect_dvc.settings.parameters import assignments
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run
-from prefect_dvc.workspace.git import WorkspaceError
 from prefect_dvc.workspace.snapshot import refuse_read_only
 
 QUEUE = Path(".dvc/tmp/queue")  # of runs of a Prefect server: SQLite bears only a few at a time
 SECONDS_TO_STOP = 30.0  # for a remote to answer, before a stopped run ends without it
-ERRORS = (GraphError, SettingsError, WorkspaceError, PipelineError, StageError, DatabaseError, OSError)
 
 
-def run_in_threads(run: Run) -> None:
+def run_in_threads(run: Run, progress: Progress | None = None) -> None:
     """Run the stages in threads, and print their lines. Raises PipelineError."""
-    show(run, Progress(len(run.stages)))
-
-
-def show(run: Run, progress: Progress) -> None:
-    """Run the stages in threads, and show them. Raises PipelineError."""
+    shown = progress or Progress(len(run.stages))
     with _ending_soon():
         run.in_threads(
-            lambda stage, line: progress.line(stage.name, line),
-            lambda stage, outcome: progress.ended(stage.name, outcome, run.seconds[stage.name]),
+            lambda stage, line: shown.line(stage.name, line),
+            lambda stage, outcome: shown.ended(stage.name, outcome, run.seconds[stage.name]),
         )
 
 
@@ -63,7 +55,7 @@ def _ending_soon() -> Iterator[None]:
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="prefect-dvc run", description="Bring the graph of dvc.yaml up to date.")
+    parser = argparse.ArgumentParser(description="Bring the graph of dvc.yaml up to date.")
     parser.add_argument("--target", help="the stage to bring up to date (default: all)")
     parser.add_argument("--profile", help="a profile of the folder that flows.yaml names (default: none)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter to change")
@@ -76,48 +68,42 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main() -> None:
-    options = vars(arguments())
+    options, root = arguments(), Path.cwd()
     signal.signal(signal.SIGTERM, stop)
-    apply, given, here = options.pop("apply"), options.pop("set"), options.pop("here")
+    given = {name: getattr(options, name) for name in ("target", "profile", "force", "gpu", "parallel")}
     try:
-        if here:
-            _here(apply=apply, given=given, **options)
-            return
-        overrides = assignments(given)
-        if os.environ.get("PREFECT_API_URL"):
-            _with_server(options, overrides, apply=apply)
-            return
-        root = Path.cwd()
-        with open_run(root, **options, overrides=overrides, log=say, hand_off=hand_off) as run:
-            run_in_threads(run)
-        if apply:
-            apply_run(root, run.name)
-        print(summary(run))
-    except ERRORS as error:
-        sys.exit(f"prefect-dvc run: {error}")
+        if options.here:
+            _here(options)
+        elif os.environ.get("PREFECT_API_URL"):
+            _with_server(given, assignments(options.set), apply=options.apply)
+        else:
+            with open_run(root, **given, overrides=assignments(options.set), log=say, hand_off=hand_off) as run:
+                run_in_threads(run)
+            if options.apply:
+                apply_run(root, run.name)
+            print(summary(run))
     except KeyboardInterrupt:
         sys.exit("Stopped. Everything that was finished is kept; the same command goes on from here.")
 
 
-def _here(
-    *, apply: bool, given: Sequence[str], target: str | None, force: bool, parallel: int, profile: str | None, gpu: str
-) -> None:
+def _here(options: argparse.Namespace) -> None:
     """Run in the workspace itself."""
-    if apply or given or profile:
+    if options.apply or options.set or options.profile:
         raise SettingsError(
             "--here works in the workspace itself: change its parameter files instead of --set and --profile, and "
             "leave --apply out."
         )
-    with open_in_place(Path.cwd(), target=target, force=force, parallel=parallel, log=say) as run:
+    given = {name: getattr(options, name) for name in ("target", "force", "parallel")}
+    with open_in_place(Path.cwd(), **given, log=say) as run:
         progress = Progress(len(run.stages), brief=True)
-        show(run, progress)
+        run_in_threads(run, progress)
     if progress.unchanged:
         print(f"{progress.unchanged} of {progress.total} stages were up to date.", flush=True)
 
 
-def _with_server(options: dict[str, Any], overrides: Mapping[str, Any], *, apply: bool) -> None:
+def _with_server(given: dict[str, Any], overrides: Mapping[str, Any], *, apply: bool) -> None:
     """Run the flow of pipeline_flow.py in this process; a Prefect server shows it."""
-    named = {key: value for key, value in options.items() if value is not None}
+    named = {key: value for key, value in given.items() if value is not None}
     refuse_read_only(Path.cwd())  # the queue is there, too
     most = most_runs()
     places = [Path.cwd() / QUEUE / f"{number}.lock" for number in range(most)]
@@ -128,7 +114,7 @@ def _with_server(options: dict[str, Any], overrides: Mapping[str, Any], *, apply
 
         state = pipeline(**named, overrides=dict(overrides), apply=apply, return_state=True)
     if not state.is_completed():
-        sys.exit(f"prefect-dvc run: {state.message}")
+        raise Refusal(state.message)
 
 
 def say(line: str) -> None:
@@ -138,7 +124,3 @@ def say(line: str) -> None:
 
 def stop(signum: int, frame: object) -> NoReturn:
     sys.exit(128 + signum)
-
-
-if __name__ == "__main__":
-    main()

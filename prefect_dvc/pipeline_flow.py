@@ -20,24 +20,23 @@ from prefect.utilities.annotations import quote
 from pydantic import WithJsonSchema
 
 from prefect_dvc.artifacts import publish, publish_stages
-from prefect_dvc.execution.graph import GraphError, Stage, targets
+from prefect_dvc.errors import Refusal
+from prefect_dvc.execution.graph import Stage
 from prefect_dvc.execution.outcome import MEANING, Outcome, StageError
-from prefect_dvc.execution.run import GpuPolicy, PipelineError, Run, open_run, summary
+from prefect_dvc.execution.run import GpuPolicy, Run, open_run, summary
 from prefect_dvc.server.orphans import at_work
-from prefect_dvc.settings.flows_yaml import SettingsError
-from prefect_dvc.settings.parameters import AS_IT_STANDS, known_keys, profiles
+from prefect_dvc.settings.graph_files import targets
+from prefect_dvc.settings.parameters import AS_IT_STANDS, choices, known_keys
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run
-from prefect_dvc.workspace.git import WorkspaceError
 
 EVERYTHING = "all"
 # The choices of the form; a cell of a matrix is a target of the command line alone.
-CHOICES = [AS_IT_STANDS, *profiles(Path.cwd())]
+CHOICES = [AS_IT_STANDS, *choices(Path.cwd(), "profiles")]
 TARGETS = [EVERYTHING, *targets(Path.cwd())]
 Profile = Annotated[str, WithJsonSchema({"type": "string", "enum": CHOICES})]
 Overrides = Annotated[dict[str, Any], WithJsonSchema(known_keys(Path.cwd()))]  # Prefect refuses others in the form
 Target = Annotated[str, WithJsonSchema({"type": "string", "enum": TARGETS})]
-ERRORS = (GraphError, SettingsError, WorkspaceError, PipelineError, OSError)  # whose message is enough
 
 
 @task(cache_policy=NO_CACHE, task_run_name="{name}")
@@ -95,7 +94,7 @@ def pipeline(
                 run_as_tasks(run)
             if apply:
                 apply_run(root, run.name)
-    except ERRORS as error:
+    except (Refusal, OSError) as error:  # whose message is enough
         return Failed(message=str(error))
     return _state(run)
 

@@ -14,11 +14,9 @@ COMMAND = "> "  # begins the line of a command, which the error of a stage has, 
 
 
 class Progress:
-    """How many stages have begun, of those of a run.
+    """How many stages have begun, of `total`.
 
-    Args:
-        total: Their number.
-        brief: Whether to leave out stages that were up to date, and the outcome of those that print their own result.
+    `brief` leaves out stages that were up to date, and the outcome of those that print their own result.
     """
 
     def __init__(self, total: int, *, brief: bool = False) -> None:

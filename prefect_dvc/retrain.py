@@ -5,19 +5,17 @@ prefect-dvc retrain --tolerance 'student/*/spearman=0.01' --remote origin
 """
 
 import argparse
-import inspect
 import os
-import re
 import signal
-import sys
 from collections.abc import Sequence
 from dataclasses import Field, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.pipeline import run_in_threads, stop
-from prefect_dvc.retraining import REPORTED, Decision, RetrainSettings, retrain_once
+from prefect_dvc.retraining import Decision, RetrainSettings, meanings, retrain_once
 from prefect_dvc.settings.flows_yaml import Config, read_config
 from prefect_dvc.settings.parameters import assignments
 from prefect_dvc.workspace.snapshot import refuse_read_only
@@ -35,12 +33,10 @@ READERS: dict[object, Any] = {int: int, date | None: date.fromisoformat}
 
 def arguments(given: Sequence[str] | None = None) -> dict[str, Any]:
     """Parse a command line, with an option for each field of RetrainSettings; return those that it has."""
-    parser = argparse.ArgumentParser(prog="prefect-dvc retrain", argument_default=argparse.SUPPRESS)
-    told = (inspect.getdoc(RetrainSettings) or "").partition("\n\nArgs:\n")
-    parser.description = told[0]
-    meanings = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", told[2], re.M))
+    parser = argparse.ArgumentParser(argument_default=argparse.SUPPRESS)
+    parser.description, told = meanings()
     for each in fields(RetrainSettings):
-        _add(parser, each, " ".join(meanings[each.name].split()).replace("%", "%%"))
+        _add(parser, each, told[each.name].replace("%", "%%"))
     return vars(parser.parse_args(given))
 
 
@@ -77,23 +73,16 @@ def settings_of(given: dict[str, Any], config: Config) -> RetrainSettings:
 def main() -> None:
     given = arguments()
     signal.signal(signal.SIGTERM, stop)
-    try:
-        refuse_read_only(Path.cwd())
-        settings = settings_of(given, read_config(Path.cwd()))
-        if os.environ.get("PREFECT_API_URL"):
-            from prefect_dvc.retrain_flow import given_to_flow, retrain  # imports Prefect, which takes 2 s
+    refuse_read_only(Path.cwd())
+    settings = settings_of(given, read_config(Path.cwd()))
+    if os.environ.get("PREFECT_API_URL"):
+        from prefect_dvc.retrain_flow import given_to_flow, retrain  # imports Prefect, which takes 2 s
 
-            state = retrain(**given_to_flow(settings), return_state=True)
-            if not state.is_completed():
-                sys.exit(f"retrain: {state.message}")
-            return
-        verdict = retrain_once(Path.cwd(), settings, run_in_threads, print, "prefect-dvc retrain")
-    except REPORTED as error:
-        sys.exit(f"retrain: {error}")
+        state = retrain(**given_to_flow(settings), return_state=True)
+        if not state.is_completed():
+            raise Refusal(state.message)
+        return
+    verdict = retrain_once(Path.cwd(), settings, run_in_threads, print, "prefect-dvc retrain")
     print(verdict.report)
     if verdict.decision is Decision.SKIPPED:
-        sys.exit(f"retrain: {verdict.reason}")
-
-
-if __name__ == "__main__":
-    main()
+        raise Refusal(verdict.reason)

@@ -1,7 +1,5 @@
 """The flow of a retraining, with its form on Prefect's page. Each end is an event, prefect-dvc.retraining.DECISION."""
 
-import inspect
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from fnmatch import fnmatchcase
@@ -16,17 +14,17 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 from pydantic import WithJsonSchema
 
-from prefect_dvc.charts import publish_chart
+from prefect_dvc.charts import history, panels, publish_chart
+from prefect_dvc.errors import Refusal
 from prefect_dvc.pipeline_flow import Overrides, Profile, label, run_as_tasks
-from prefect_dvc.registry.drift import history, panels
-from prefect_dvc.retraining import NONE, REPORTED, RetrainSettings, day_in, retrain_once
+from prefect_dvc.retraining import NONE, RetrainSettings, day_in, meanings, retrain_once
 from prefect_dvc.server.orphans import at_work
 from prefect_dvc.settings.flows_yaml import Tolerance, read_config
-from prefect_dvc.settings.parameters import AS_IT_STANDS, sites
+from prefect_dvc.settings.parameters import AS_IT_STANDS, choices
 
 EVENT = "prefect-dvc.retraining"  # begins the name of each event
 HERE = RetrainSettings().complete(read_config(Path.cwd()))  # the form's defaults
-SITES = [NONE, *sites(Path.cwd())]  # of the form
+SITES = [NONE, *choices(Path.cwd(), "sites")]  # of the form
 Site = Annotated[str, WithJsonSchema({"type": "string", "enum": SITES})]
 Limits = dict[str, Tolerance]
 SHOWN = ("snapshot", "profile", "site", "overrides", "floors", "gains", "tolerances", "promote", "source", "revision")
@@ -57,7 +55,7 @@ def _retrain(further: Mapping[str, Any] = {}, **given: Any) -> State[None]:
         scheduled = flow_run.scheduled_start_time
         with at_work(str(flow_run.id), name):
             verdict = retrain_once(Path.cwd(), settings, run_as_tasks, get_run_logger().info, name, scheduled)
-    except REPORTED as error:
+    except Refusal as error:
         emit("Failed", str(error), settings)
         return Failed(message=str(error))
     except Exception as error:
@@ -103,11 +101,9 @@ def given_to_flow(settings: RetrainSettings) -> dict[str, Any]:
 
 def _meanings() -> str:
     """Return the docstring of the form: the meanings of `further` stand together."""
-    told, _, listed = (inspect.getdoc(RetrainSettings) or "").partition("\n\nArgs:\n")
-    found = re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", listed, re.M)
-    meanings = {name: " ".join(text.split()) for name, text in found}
-    rest = " ".join(f"{name}: {text}" for name, text in meanings.items() if name not in SHOWN)
-    shown = "".join(f"    {name}: {meanings[name]}\n" for name in SHOWN)
+    told, each = meanings()
+    rest = " ".join(f"{name}: {text}" for name, text in each.items() if name not in SHOWN)
+    shown = "".join(f"    {name}: {each[name]}\n" for name in SHOWN)
     return f'{told}\n\nArgs:\n{shown}    further: More settings by name, for example {{"keep_runs": 50}}. {rest}\n'
 
 

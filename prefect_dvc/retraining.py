@@ -1,15 +1,15 @@
 """A retraining: a new snapshot of the data, the pipeline, a comparison with the promoted model, and then promotion.
 
-It starts from a commit, not from the workspace, so no unfinished work gets into a promoted model; with a `source`, from
-that remote's present branch. Two gates stand before a promotion: the data (registry/data_gate.py), checked before
-any training, and the figures (registry/comparison.py). A retraining ends in one of the Decisions, or fails; in
-both cases continue with registry/promotion.py. It does not know Prefect; retrain.py is its command, and
-retrain_flow.py its flow.
+It starts from a commit, so no unfinished work gets into a promoted model; with a `source`, from that remote's present
+branch. Two gates stand before a promotion: the data (registry/data_gate.py), checked before any training, and the
+figures (registry/comparison.py). It does not know Prefect; retrain.py is its command, and retrain_flow.py its flow.
 """
 
+import inspect
 import os
+import re
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -19,46 +19,40 @@ from typing import Any, Literal
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.execution.commands import Log
-from prefect_dvc.execution.graph import GraphError, Stage
+from prefect_dvc.execution.graph import Stage
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.run import GpuPolicy, PipelineError, Run, open_run
 from prefect_dvc.registry import comparison, promotion
 from prefect_dvc.registry.comparison import Figures, ToleranceError
 from prefect_dvc.registry.data_gate import Edition, check_limits, problems, read_edition
 from prefect_dvc.registry.promotion import Channel, PromotionError, Version, command
-from prefect_dvc.settings.flows_yaml import FILE, Config, EditionFiles, Registry, SettingsError, Tolerance, read_config
+from prefect_dvc.settings.flows_yaml import FILE, Config, EditionFiles, Registry, Tolerance, read_config
 from prefect_dvc.settings.graph_files import PARAMS
 from prefect_dvc.settings.parameters import AS_IT_STANDS, flat
 from prefect_dvc.settings.yaml_reader import read_yaml
 from prefect_dvc.system.process import held, hold_one
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.directory import retire
-from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.workspace.git import END, WorkspaceError, git, text_at
 
 LOCK = Path(".dvc/tmp/retrain.lock")
 QUEUE = Path(".dvc/tmp/retrain.queue.lock")  # of the one that waits
 FETCHED = "refs/prefect-dvc/fetched"
 NONE = "none"  # of the form: no site, no remote
 REPORT = Path("reports/promotion.md")  # in the run's directory, and in the commit of a promotion
-REPORTED = (GraphError, SettingsError, WorkspaceError, PipelineError, PromotionError, ToleranceError)
 
 
 class Decision(StrEnum):
-    """How a retraining ends.
-
-    PROMOTED: the model has replaced the promoted one. GOOD: it is good enough, but promotion was off. NOT_PROMOTED: it
-    is worse, gains too little, cannot be compared, or is not a new model. REFUSED: the data gate refused the edition
-    before any training. CACHED: nothing had changed, so there is no new model. SKIPPED: another retraining is in
-    progress, and this one is lost.
-    """
+    """How a retraining ends."""
 
     PROMOTED = "Promoted"
-    GOOD = "Good enough"
-    NOT_PROMOTED = "Not promoted"
-    REFUSED = "Refused"
-    CACHED = "Cached"
-    SKIPPED = "Skipped"
+    GOOD = "Good enough"  # but promotion was off
+    NOT_PROMOTED = "Not promoted"  # it is worse, gains too little, cannot be compared, or is not a new model
+    REFUSED = "Refused"  # by the data gate, before any training
+    CACHED = "Cached"  # nothing had changed, so there is no new model
+    SKIPPED = "Skipped"  # another retraining is in progress
 
 
 class EditionError(StageError):
@@ -151,6 +145,13 @@ class RetrainSettings:
         )
 
 
+def meanings() -> tuple[str, dict[str, str]]:
+    """Return what the settings are for, and the meaning of each, as their docstring has them."""
+    told, _, listed = (inspect.getdoc(RetrainSettings) or "").partition("\n\nArgs:\n")
+    found = re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", listed, re.M)
+    return told, {name: " ".join(text.split()) for name, text in found}
+
+
 def chosen(value: str, nothing: str = NONE) -> str | None:
     """Return a choice of the form, or None for the entry that chooses nothing."""
     return None if value == nothing else value
@@ -166,7 +167,7 @@ def retrain_once(
 ) -> Verdict:
     """Retrain, compare, and promote if the model is good enough; others read `name` while this one holds the lock.
 
-    If another holds it, this one waits or is lost, as `settings.if_busy` says. Raises one of REPORTED.
+    If another holds it, this one waits or is lost, as `settings.if_busy` says. Raises a Refusal.
     """
     config = read_config(root)
     settings, today = settings.complete(config), day_in(settings.timezone, scheduled)
@@ -226,7 +227,7 @@ def _retrain(
     promotion.fetch_registry(root, settings.channel)
     before = promotion.promoted(root, settings.channel)
     profile, site = chosen(settings.profile, AS_IT_STANDS), chosen(settings.site)
-    overrides = _with_snapshot(settings, today, _params_at(root, revision), log)
+    overrides = _with_snapshot(settings, today, text_at(root, revision, PARAMS) or "", log)
     figures = promotion.read_figures(root, before) if before else None
     limits = settings.data or {}
     check_limits(limits)
@@ -283,13 +284,6 @@ def _of_the_caller(settings: RetrainSettings, registry: Registry) -> list[Mappin
     """Return the limits that are not those of flows.yaml: each has to fit a figure."""
     pairs = ((settings.tolerances or {}, registry.tolerances), (settings.gains or {}, registry.gains))
     return [{name: limit for name, limit in given.items() if usual.get(name) != limit} for given, usual in pairs]
-
-
-def _params_at(root: Path, revision: str) -> str:
-    """Return the text of params.yaml at a commit; nothing if there is none."""
-    with suppress(WorkspaceError):
-        return git(root, "show", END, f"{revision}:{PARAMS}")
-    return ""
 
 
 def _refuse_unmade(run: Run, config: Config, *, gate: bool) -> None:
@@ -402,8 +396,7 @@ def _unfit(new: Figures, settings: RetrainSettings, registry: Registry) -> str |
 def _figures(directory: Path, registry: Registry) -> Figures:
     """Read the figures of a run. Without any, no later model could ever be compared with this one."""
     figures = Figures.read(
-        registry,
-        lambda path: (directory / path).read_text(encoding="utf-8") if (directory / path).is_file() else None,
+        registry, lambda path: (directory / path).read_text(encoding="utf-8") if (directory / path).is_file() else None
     )
     if not figures.metrics:
         raise PromotionError(

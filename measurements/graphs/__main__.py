@@ -21,7 +21,7 @@ from measurements.graphs.table import read_results, table
 
 T = TypeVar("T")
 
-COMMAND = "python -m prefect_dvc.pipeline --apply"
+COMMAND = "python -m prefect_dvc.cli run --apply"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

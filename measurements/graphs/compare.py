@@ -116,12 +116,14 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """`same`, `layout`, `order`, `refused by both`, `failed alone`, `differ`, or `too long` for DVC itself."""
+        """One of VERDICTS in table.py; `too long` is for DVC itself."""
         first = self.steps["first"]
         if first.timeouts[0]:
             return "too long"
         if all(first.codes):
             return "refused by both"
+        if not self.stages:  # DVC has nothing to do, and a run says so
+            return "no stages"
         if first.codes[1]:
             return "failed alone"
         if not all(step.equal for step in self.steps.values()) or (self.status and self.status[0] != self.status[1]):

@@ -12,11 +12,12 @@ HEADER = (
     "project", "stages", "features", "dvc rc", "command rc", "lock", ".gitignore", "outs", "second run",
     "after a change", "status", "CPU dvc", "CPU command", "verdict",
 )  # fmt: skip
-VERDICTS = ("same", "layout", "order", "refused by both", "failed alone", "differ", "too long")
+VERDICTS = ("same", "layout", "order", "no stages", "refused by both", "failed alone", "differ", "too long")
 KINDS = ("same", "layout", "order")  # of differences in a file by their weight; all others weigh more
 MEANING = {
     "layout": "same but for line breaks within a text or the last digit of a float, which DVC changes when it writes",
     "order": "same but for the order of lines in dvc.lock or .gitignore",
+    "no stages": "without a stage",
     "failed alone": "failed with the command alone",
     "too long": "not measured, since DVC took too long",
 }

@@ -1,16 +1,17 @@
 """Objects of DVC's cache that are damaged.
 
-DVC trusts an object that is read-only and would restore a damaged one. Here each object that a run depends on is hashed
-first (about 0.6 GB/s), and a damaged one is removed, so that DVC makes or fetches it again. A file beside the objects
-says when each was found whole, by the time of its last change, which no program can set; so it is hashed once.
+DVC trusts an object that is read-only. Here each that a run depends on is hashed first (about 0.6 GB/s), and a damaged
+one is removed, so that DVC makes or fetches it again. A file beside the objects says when each was found whole, by the
+time of its last change, which no program can set; so it is hashed once.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from dvc.repo import Repo
 
@@ -49,11 +50,7 @@ def place(cache: Path, name: str) -> Path:
 def broken(cache: Path, name: str, known: dict[str, int] | None = None) -> Iterator[str]:
     """Yield the damaged objects among `name` and the files that it lists; missing ones do not count.
 
-    Args:
-        cache: The directory of DVC's cache.
-        name: The hash of an object.
-        known: When objects that were whole had changed last; an object that has not changed since is whole, and those
-            that are found whole are added.
+    An object that has not changed since it was `known` as whole is whole; those that are found whole are added.
     """
     path, known = place(cache, name), {} if known is None else known
     try:
@@ -84,3 +81,42 @@ def _write(file: Path, known: dict[str, int]) -> None:
     with suppress(OSError):
         partial.write_text(json.dumps(known), encoding="utf-8")
         partial.replace(file)
+
+
+# Whether objects are where their readers fetch them: `dvc push` ends with 0 although objects are nowhere.
+
+
+def missing(root: Path, names: Iterable[str], remote: str | None = None) -> tuple[str, list[str]]:
+    """Return the place that readers fetch outputs from, in words, and the objects that it does not have, sorted.
+
+    That is the DVC remote by this name, or the default one, or the cache. Raises whatever the library of a remote does.
+    """
+    with Repo(str(root)) as repo:
+        cache = cache_of(repo)
+        name = remote or repo.config["core"].get("remote")
+        if name is None:
+            damaged = {each for given in names for each in broken(cache, given)}
+            absent = {each for each in _with_listed(cache, None, names) if not place(cache, each).is_file()}
+            return "DVC's cache", sorted(damaged | absent)
+        store = repo.cloud.get_remote_odb(name, "promotion", hash_name="md5")
+        wanted = _with_listed(cache, store, names)
+        return f"the DVC remote '{name}'", sorted(wanted - set(store.oids_exist(list(wanted))))
+
+
+def _with_listed(cache: Path, remote: Any, names: Iterable[str]) -> set[str]:
+    """Return `names` with the files that they list; a list that is nowhere has none."""
+    found: set[str] = set()
+    for name in names:
+        found.add(name)
+        if name.endswith(DIRECTORY):
+            found.update(entry["md5"] for entry in json.loads(_text(cache, remote, name) or "[]"))
+    return found
+
+
+def _text(cache: Path, remote: Any, name: str) -> str | None:
+    if (here := place(cache, name)).is_file():
+        return here.read_text(encoding="utf-8")
+    if remote is None or not remote.oids_exist([name]):
+        return None
+    with remote.fs.open(remote.oid_to_path(name), mode="r") as file:
+        return str(file.read())

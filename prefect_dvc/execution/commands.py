@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from prefect_dvc.execution.outcome import StageError
-from prefect_dvc.system.process import end_group, kill_group, locks, supervised, without_git
+from prefect_dvc.system.process import end_group, end_groups, kill_group, locks, supervised, without_git
 
 REMEMBERED = 20  # last lines of a command, for the error
 PIPE = 2**16  # bytes that a pipe holds: what a command may have printed last
@@ -37,11 +37,7 @@ class Commands:
         with self._lock:
             self.closed = True
             processes = list(self._processes)
-        threads = [threading.Thread(target=end_group, args=(process,)) for process in processes]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        end_groups(processes)
 
     def run(
         self,
@@ -52,21 +48,9 @@ class Commands:
         *,
         until: float | None = None,
     ) -> tuple[int, list[str]]:
-        """Run a command, and log its lines.
+        """Run a command with these variables alone; return its status, negative for a signal, and its last lines.
 
-        Args:
-            command: Its words.
-            place: Its working directory.
-            environment: All its variables.
-            log: Told each line that it prints.
-            until: The moment, of time.monotonic, at which it is ended; None is never.
-
-        Returns:
-            Its status, negative for a signal, and its last lines.
-
-        Raises:
-            StageError: The run is being stopped.
-            TimeoutError: It was ended.
+        At the moment `until`, of time.monotonic, it is ended: TimeoutError. Raises StageError if the run is stopped.
         """
         last: deque[str] = deque(maxlen=REMEMBERED)
         with self._started(command, place, environment) as process:
@@ -109,8 +93,7 @@ class Commands:
 def _lines(process: Process, until: float | None) -> Iterator[str]:
     """Yield each line that a process prints until it ends; a process that it leaves in the background may print on.
 
-    Raises:
-        TimeoutError: It has not ended at the moment `until`.
+    Raises TimeoutError if it has not ended at the moment `until`.
     """
     assert process.stdout is not None
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)

@@ -5,24 +5,22 @@
 `dvc.yaml` stays the only definition of the graph; a cell of a matrix is a separate stage, `name@cell`.
 """
 
-import difflib
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import yaml
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
-from prefect_dvc.settings.graph_files import graph_files, stage_names
+from prefect_dvc.errors import Refusal, nearest, reasons
+from prefect_dvc.settings.graph_files import graph_files
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
-from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.contents import covers, inside
 
 
-class GraphError(Exception):
+class GraphError(Refusal):
     """The graph or the requested target is wrong; the message has the value and the remedy."""
 
 
@@ -56,7 +54,9 @@ def read_graph(repo: Repo, target: str | None = None, files: Collection[str] | N
     if target is not None:
         wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]
         if not wanted:
-            raise GraphError(_unknown(target, sorted(names.values())))
+            known = sorted(names.values())
+            hint = nearest(target, known, f"the stages are {', '.join(known)}.")
+            raise GraphError(f"dvc.yaml has no stage '{target}'; {hint}")
         graph = _with_upstream(graph, wanted)
     if files is not None:
         makers = [node for node in graph if any(covers(out, path) for out in _outs(repo, node) for path in files)]
@@ -94,17 +94,3 @@ def _needs(node: Any) -> Needs:
         return read_needs(node.meta)
     except NeedsError as error:
         raise GraphError(f"dvc.yaml: `meta` of stage '{node.addressing}': {error}") from error
-
-
-def targets(directory: Path) -> list[str]:
-    """List the stages of all dvc.yaml files, a matrix under its own name; raises GraphError."""
-    try:
-        return sorted(stage_names(directory))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise GraphError(f"A dvc.yaml in {directory} is not YAML: {reasons(error)}") from error
-
-
-def _unknown(target: str, names: list[str]) -> str:
-    near = difflib.get_close_matches(target, names, n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"the stages are {', '.join(names)}."
-    return f"dvc.yaml has no stage '{target}'; {hint}"

@@ -19,12 +19,7 @@ def lock_order(locks: Sequence[Path]) -> dict[Path, list[str]]:
 
 
 def put_in_order(before: Names, plan: Names) -> None:
-    """Move the entries of each dvc.lock to their places.
-
-    Args:
-        before: The names that it had at the start, in its order.
-        plan: Those of the run, in the order of `dvc repro`.
-    """
+    """Move the entries of each dvc.lock to their places, as they were `before`, and then as in the plan of the run."""
     for lock, planned in plan.items():
         if not lock.exists():
             continue

@@ -2,14 +2,11 @@
 
 from enum import StrEnum
 
+from prefect_dvc.errors import Refusal
+
 
 class Outcome(StrEnum):
-    """The outcome of a stage that is up to date.
-
-    CACHED: neither it nor its outputs had changed. RESTORED: its outputs came from an earlier run with the same
-    inputs. PULLED: they came from the remote. UPDATED: it has no command, and its .dvc file or dvc.lock now says what
-    its data is. RAN: its command ran. RAN_ON_GPU: it ran on a GPU worker.
-    """
+    """The outcome of a stage that is up to date; MEANING explains each."""
 
     CACHED = "Cached"
     RESTORED = "Restored"
@@ -29,5 +26,5 @@ MEANING = {
 }
 
 
-class StageError(Exception):
+class StageError(Refusal):
     """A stage ended with an error; the message has its last lines."""

@@ -22,19 +22,18 @@ from typing import Any, Literal, Protocol
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
+from prefect_dvc.errors import Refusal, SettingsError, reasons
 from prefect_dvc.execution.cache import cache_of, remove_broken
 from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.graph import GraphError, Stage, nodes, read_graph
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.slots import Slots, turn
 from prefect_dvc.execution.stages import Stages
-from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import check_words, configure
-from prefect_dvc.system.remedies import reasons
-from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, untrack_outputs
+from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, track_outputs
 from prefect_dvc.workspace.directory import prune, worktree
 from prefect_dvc.workspace.inputs import bring_inputs
-from prefect_dvc.workspace.snapshot import refuse_read_only, snapshot
+from prefect_dvc.workspace.snapshot import refuse_read_only
 
 GpuPolicy = Literal["prefer", "require", "local"]
 MUTEXES = Path(".dvc/tmp/mutexes")
@@ -42,7 +41,7 @@ IN_PLACE = Path(".dvc/tmp/prefect-dvc.lock")  # held by a run in the workspace i
 MOST_THREADS = 64
 
 
-class PipelineError(Exception):
+class PipelineError(Refusal):
     """Stages failed; the message has the reasons, the stages that are not up to date, and how to continue."""
 
 
@@ -145,12 +144,7 @@ class Run:
         return turn([lock], holder, stopped=lambda: self.commands.closed)
 
     def in_threads(self, log: Callable[[Stage, str], None], done: Callable[[Stage, Outcome], None]) -> None:
-        """Run all stages, each as soon as its upstream is done. Raises PipelineError.
-
-        Args:
-            log: Called with each line that a stage prints.
-            done: Called when a stage is up to date.
-        """
+        """Run all stages, each as soon as its upstream is done, and call `done` for it. Raises PipelineError."""
         places, running = {stage.name: place for place, stage in enumerate(self.stages)}, dict[Future[None], str]()
         order = TopologicalSorter({stage.name: stage.upstream for stage in self.stages})
         order.prepare()
@@ -183,17 +177,15 @@ class Run:
             )
 
 
-def _usable_remote(directory: Path, log: Log) -> str:
-    """Return the name of the default DVC remote, nothing if there is none, or if the package for it is missing."""
-    with Repo(str(directory)) as repo:
-        name = str(repo.config["core"].get("remote", ""))
+def _has_remote(repo: Repo, log: Log) -> bool:
+    """Return whether there is a default DVC remote; one that cannot be used is left out, or DVC would look for it."""
+    if name := repo.config["core"].get("remote"):
         try:
-            if name:
-                repo.cloud.get_remote(None, "run")
+            repo.cloud.get_remote(None, "run")
         except Exception as error:
             log(f"Warning: the DVC remote '{name}' cannot be used, so nothing is pulled. {reasons(error)}")
-            return ""
-    return name
+            repo.config["core"]["remote"] = ""
+    return bool(repo.config["core"].get("remote"))
 
 
 def _check_out(repo: Repo) -> None:
@@ -239,11 +231,9 @@ def _refused() -> Iterator[None]:
     """Turn every error of DVC and of its libraries into one line."""
     try:
         yield
-    except (GraphError, SettingsError, StageError, OSError):
+    except (Refusal, OSError):
         raise
     except Exception as error:
-        if type(error).__module__.startswith("prefect_dvc"):
-            raise
         raise GraphError(reasons(error)) from error
 
 
@@ -273,28 +263,23 @@ def open_run(
     for name in prune(root):
         log(f"Removed the directory of the old run {name}.")
     committed, name = revision is not None, new_name()
-    with (
-        worktree(root, revision or snapshot(root), name) as directory,
-        contextlib.chdir(directory),
-        contextlib.ExitStack() as stack,
-    ):
+    with worktree(root, name, revision) as directory, contextlib.chdir(directory), contextlib.ExitStack() as stack:
         with _refused():
             configure(directory, profile, overrides, site)
-            remote = _usable_remote(directory, log)
-            config = {"core": {"remote": remote}}  # DVC would look for one that cannot be used in many places
-            repo = stack.enter_context(Repo(str(directory), config=config, _wait_for_lock=True))
+            repo = stack.enter_context(Repo(str(directory), _wait_for_lock=True))
+            remote = _has_remote(repo, log)
             with dvc_private.locked(repo):
                 stages = read_graph(repo, target, files)
                 check_words(repo, overrides)
-                before, cached = recorded_outputs(repo), untrack_outputs(repo, root)
+                before, cached = recorded_outputs(repo), track_outputs(repo, root)
                 with Repo(str(root)) as workspace:
                     for broken in remove_broken(repo):
                         log(f"Object {broken} of DVC's cache was damaged and has been removed.")
                     with contextlib.chdir(root):  # where the relative address of an import leads
                         _check_out(repo)
                     bring_inputs(repo, nodes(repo, stages), workspace, log, edited=not committed)
-            work = Stages(repo, nodes(repo, stages), root, pulls=bool(remote), warn=log)
-        options: dict[str, Any] = {"remote": bool(remote), "force": force, "gpu": gpu, "hand_off": hand_off}
+            work = Stages(repo, nodes(repo, stages), root, pulls=remote, warn=log)
+        options: dict[str, Any] = {"remote": remote, "force": force, "gpu": gpu, "hand_off": hand_off}
         run = Run(root, directory, name, stages, work, cache_of(repo), Slots(parallel), **options)
         try:
             yield run

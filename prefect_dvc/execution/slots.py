@@ -2,8 +2,7 @@
 
     parallel 2, 4 processors       a (cpus: 4) runs; b (cpus: 1) waits; c, handed to a worker, takes a slot alone
 
-Whoever waits goes by priority, then by arrival, and nobody overtakes: otherwise small stages could keep a large one
-waiting for ever.
+Whoever waits goes by priority, then by arrival; nobody overtakes, or small stages could keep a large one waiting.
 """
 
 import itertools
@@ -46,17 +45,11 @@ class _Claim:
 
 @dataclass
 class Slots:
-    """Let at most `parallel` stages run at a time, and here no more than the machine bears.
+    """Let at most `parallel` stages run at a time, and here no more than the machine bears."""
 
-    Args:
-        parallel: The number of stages at a time, those on workers included.
-        cpus: The processors that the stages of this machine share.
-        memory: Its memory in bytes.
-    """
-
-    parallel: int
+    parallel: int  # those on workers included
     cpus: int = field(default_factory=processors)
-    memory: int = field(default_factory=main_memory)
+    memory: int = field(default_factory=main_memory)  # bytes
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _waiting: list[_Claim] = field(default_factory=list)
     _held: list[_Claim] = field(default_factory=list)
@@ -66,8 +59,7 @@ class Slots:
     def hold(self, name: str, needs: Needs, *, away: bool = False) -> Iterator[None]:
         """Wait for a slot, and hold it; `away`: the stage runs on a worker, and needs nothing else here.
 
-        More processors than there are only take longer, so such a stage gets all of them. Raises StageError if it
-        needs more memory than the machine has, since the system would kill it.
+        A stage that wants too many processors gets all. Raises StageError if it needs more memory than there is.
         """
         cpus, memory = (0, 0) if away else (needs.resources.get(CPUS, 0), needs.resources.get(MEMORY, 0))
         if memory > self.memory:
@@ -108,14 +100,7 @@ def turn(
 ) -> Iterator[bool]:
     """Wait until one of some locks is free, and hold it; yield whether it had to wait. A killed process holds none.
 
-    Args:
-        locks: Files; as many may have their turn at a time.
-        holder: What the others read.
-        told: Told once who holds them.
-        stopped: Whether to give up.
-
-    Raises:
-        StageError: It has given up.
+    `told` is told once who holds them, who read `holder`. Raises StageError as soon as `stopped`.
     """
     waited = False
     with ExitStack() as stack:

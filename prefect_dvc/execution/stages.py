@@ -4,8 +4,7 @@
     thread of stage b                                             DVC: ...    its command . . . .                  DVC
                           one thread at a time works with DVC         side by side                    one at a time
 
-This is `dvc repro`, step by step with DVC's own classes, but that the commands of stages overlap. DVC's lock is free
-while commands run, as there.
+This is `dvc repro`, step by step with DVC's own classes, but that commands overlap; DVC's lock is free while they run.
 """
 
 import logging
@@ -21,13 +20,13 @@ from dvc.repo import Repo
 from dvc.stage import PipelineStage
 
 from prefect_dvc import dvc_private
+from prefect_dvc.errors import reasons
 from prefect_dvc.execution.cache import cache_of, remove_damaged
 from prefect_dvc.execution.commands import Commands, Log, own_tools
 from prefect_dvc.execution.lockfiles import IgnoredOutputs, lock_order, put_in_order
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.slots import turn
 from prefect_dvc.system.editable import editable_packages
-from prefect_dvc.system.remedies import reasons
 from prefect_dvc.workspace.directory import KEYS
 
 DVC_LOGGERS = ("dvc", "dvc_data", "dvc_objects")
@@ -35,14 +34,10 @@ SETTINGS: dict[str, Any] = {"interactive": False, "dry": False, "allow_missing":
 
 
 class Stages:
-    """The stages of a repository.
+    """The stages of a repository, which is opened so that it waits for DVC's lock.
 
-    Args:
-        repo: The repository, opened so that it waits for DVC's lock.
-        plan: Its stages, each after its upstream, in the order in which `dvc repro` would run them.
-        root: The workspace.
-        pulls: Whether the default remote may have inputs and results.
-        warn: Told what concerns no stage alone.
+    `plan` has them in the order in which `dvc repro` would run them; `pulls` says whether the default remote may have
+    inputs and results, and `warn` is told what concerns no stage alone.
     """
 
     def __init__(self, repo: Repo, plan: Sequence[Any], root: Path, *, pulls: bool, warn: Log) -> None:
@@ -69,15 +64,8 @@ class Stages:
     ) -> Outcome:
         """Bring one stage up to date, as `dvc repro --single-item` does; its upstream must be.
 
-        Args:
-            name: The stage.
-            log: Told each line of its command, and DVC's warnings.
-            force: Run it even if nothing has changed.
-            timeout: The seconds after which its command is ended.
-            environment: Further variables of its command.
-
-        Raises:
-            StageError: It failed, or something that it needs is missing.
+        `log` is told each line of its command, and DVC's warnings. After `timeout` seconds the command is ended. Raises
+        StageError if it failed, or if something that it needs is missing.
         """
         stage = self._plan[name]
         with self._files(stage):
@@ -158,7 +146,7 @@ class Stages:
         name = stage.addressing
         scm = self.repo.scm_context
         with self._one, _one_line(name), dvc_private.named(name), dvc_private.locked(self.repo), scm(quiet=True):
-            with _Messages(log) as self._messages:
+            with Messages(log) as self._messages:
                 yield
             self._ignored.put_in_order(scm.ignored_paths, self._ranks[name])
 
@@ -297,7 +285,7 @@ def _one_line(name: str) -> Iterator[None]:
         raise StageError(f"Stage '{name}' failed: {reasons(error)}") from error
 
 
-class _Messages(logging.Handler):
+class Messages(logging.Handler):
     """Send DVC's warnings to the log of a stage, in place of DVC's own handlers, and remember what caused them."""
 
     def __init__(self, log: Log) -> None:

@@ -5,29 +5,33 @@
     promoted    student/samples/spearman 0.648    new 0.640    fails: it loses 0.008
 
 Two figures are compared only if the benchmark is the same: its source files (SHA-256), and their content (rows,
-distinct sentences and pairs, scale), as the files `registry.benchmarks` of flows.yaml list them. The hash of the whole
-directory would refuse too much: it changes with any other set, a reworded licence, or a new writer of Parquet.
-Without such a file two figures of one name count as the same.
+distinct sentences and pairs, scale), if `registry.benchmarks` of flows.yaml names files that list them. A gain counts
+only outside the interval of the differences, if `registry.draws` has the figure of each bootstrap draw, draw i of the
+same items in every version: {"student/lee/spearman": [0.55, 0.53, ...]}.
 """
 
-import difflib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from statistics import quantiles
 from typing import Any
 
-from prefect_dvc.registry.noise import Draw, Draws, Interval, of_draws
-from prefect_dvc.settings.flows_yaml import FILE, Registry, SettingsError, Tolerance
+from prefect_dvc.errors import Refusal, SettingsError, nearest
+from prefect_dvc.settings.flows_yaml import FILE, Registry, Tolerance
 
 Metrics = Mapping[str, float | None]
+Interval = tuple[float, float]
+Draw = float | None  # null in the file: a draw without a figure, such as a correlation of equal ratings
+Draws = Mapping[str, Sequence[Draw]]
 
 LOWER_IS_BETTER = ("error", "loss", "mae", "mse", "rmse")
+PARTS = 40  # of the draws; the first one and the last one lie outside an interval of 95 %
 IDENTITY = ("sha256", "rows", "distinct", "scale")  # of a benchmark, in its provenance
 
 
-class ToleranceError(Exception):
+class ToleranceError(Refusal):
     """A tolerance fits no metric or is not a number; the message names the nearest metric."""
 
 
@@ -68,14 +72,11 @@ class Row:
 
 
 def read_metrics(text: str, former: Mapping[str, str]) -> Metrics:
-    """Read a JSON file of metrics, nested or not, under the present names of their parts.
+    """Read a JSON file of metrics, nested or not, under the present names of their parts. Raises SettingsError.
 
     Example:
         >>> read_metrics('{"old model": {"lee": 0.5}, "note": "text"}', {"old model": "model"})
         {'model/lee': 0.5}
-
-    Raises:
-        SettingsError: The text is not JSON.
     """
     try:
         leaves = list(_leaves("", json.loads(text)))
@@ -107,6 +108,21 @@ def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]
     return rows
 
 
+def of_draws(promoted: Sequence[Draw], new: Sequence[Draw]) -> Interval | None:
+    """Return the interval of the middle 95 % of the differences, or None if the draws are not of the same items.
+
+    A draw in which a model has no figure is left out; if most are, there is no interval.
+    """
+    if len(promoted) != len(new):
+        return None
+    both = zip(promoted, new, strict=True)
+    differences = [after - before for before, after in both if before is not None and after is not None]
+    if len(differences) < 2 or 2 * len(differences) < len(new):
+        return None
+    low, *_, high = quantiles(differences, n=PARTS, method="inclusive")
+    return round(low, 9), round(high, 9)
+
+
 def tolerance_of(metric: str, tolerances: Mapping[str, Tolerance]) -> Tolerance | None:
     """Return the tolerance of the longest, most specific pattern that fits; JSON does not keep their order."""
     patterns = [pattern for pattern in tolerances if fnmatchcase(metric, pattern)]
@@ -122,21 +138,12 @@ def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]
     for pattern, tolerance in tolerances.items():
         _allowed(tolerance, 1.0)
         if metrics is not None and not any(fnmatchcase(metric, pattern) for metric in known):
-            near = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"the metrics are {', '.join(known)}."
+            hint = nearest(pattern, known, f"the metrics are {', '.join(known)}.", cutoff=0.4)
             raise ToleranceError(f"'{pattern}' fits none of the metrics; {hint}")
 
 
 def below_floors(metrics: Metrics, floors: Mapping[str, float]) -> list[str]:
-    """Say which figures are worse than the least that a promoted model must have.
-
-    Example:
-        >>> below_floors({"accuracy": 0.7, "error": 0.1}, {"accuracy": 0.8, "*error": 0.2})
-        ['accuracy is 0.7, but must be 0.8 or more']
-
-    Raises:
-        ToleranceError: A floor fits none of the metrics.
-    """
+    """Say which figures are worse than the least that a promoted model must have. Raises ToleranceError."""
     check_tolerances(dict.fromkeys(floors, 0.0), metrics)
     found = []
     for metric, value in sorted(metrics.items()):
@@ -167,17 +174,7 @@ def lacking_gain(rows: Sequence[Row], gains: Mapping[str, Tolerance]) -> str | N
     """Say why a model that loses nothing is still no reason to change; None if some metric gains enough.
 
     A gain is enough if it is as large as is wanted, and the interval of the difference, if there is one, excludes none.
-
-    Args:
-        rows: The comparison.
-        gains: The least gain by metric, as tolerances are written; without any, every model that loses nothing passes.
-
-    Raises:
-        ToleranceError: A gain is not a number, or fits none of the metrics.
-
-    Example:
-        >>> lacking_gain([Row("student/lee/spearman", 0.5, 0.501, 0.005, None)], {"student/*": 0.002})
-        'No metric gains enough: student/lee/spearman gains 0.001, 0.002 are wanted.'
+    Without `gains` every model passes. Raises ToleranceError if a gain is not a number, or fits none of the metrics.
     """
     _refuse_unfit([row.metric for row in rows], gains)
     wanted = [(row, gain) for row in rows if (gain := tolerance_of(row.metric, gains)) is not None]

@@ -5,7 +5,7 @@
     "language": 0.05       the share of documents in another language rises by at most this much
     "vocabulary": "20%"    the number of distinct words, among as many words of both, differs by at most this share
 
-The figures are those that the cleaner counts. The check comes before any training, so a bad edition costs no GPU time.
+The check comes before any training, so a bad edition costs no GPU time.
 """
 
 import json
@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.registry.comparison import ToleranceError, share
-from prefect_dvc.settings.flows_yaml import FILE, EditionFiles, SettingsError, Tolerance
+from prefect_dvc.settings.flows_yaml import FILE, EditionFiles, Tolerance
 
 GATES = ("rows", "dropped", "language", "vocabulary")
 
@@ -61,21 +62,7 @@ def check_limits(limits: Mapping[str, Tolerance]) -> None:
 
 
 def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -> list[str]:
-    """List why an edition is not to be trained on; empty if it may be.
-
-    Args:
-        promoted: The edition of the promoted model.
-        new: The edition in question.
-        limits: By gate; one that is not there is not checked.
-
-    Raises:
-        ToleranceError: A limit is unknown or not a number.
-
-    Example:
-        >>> one, two = (Edition(kept, 100, 10, 0, ((0, 0), (50, 20))) for kept in (80, 40))
-        >>> problems(one, two, {"rows": "30%"})
-        ['rows: 40 kept sentences, 80 before: 50 % fewer, 30 % are allowed']
-    """
+    """List why an edition is not to be trained on; a gate without a limit is not checked. Raises ToleranceError."""
     check_limits(limits)
     words = min(promoted.growth[-1][0], new.growth[-1][0])
     before, after = (_distinct(edition.growth, words) for edition in (promoted, new))

@@ -6,19 +6,12 @@
                 │             │
            student@v0.0.1   student@v0.0.2, student#production#2
 
-    dvc artifacts get URL student --stage production      fetches the model at the stage
-    prefect-dvc show                        list the versions, and mark the one at the stage
-    prefect-dvc show DIRECTORY              say which version a copied model is, and of what data it was made
-    prefect-dvc rollback                    assigns the previous one again
-    prefect-dvc promote RUN                 promotes a kept run without comparing it
-
-The commits go to a separate branch. So a promotion never meets uncommitted work, and the profile and date of a run do
-not become everybody's params.yaml. The registry is GTO's: git tags, which `gto show` and DVC Studio read as well.
+A promotion never meets uncommitted work, and the profile and date of a run do not become everybody's params.yaml. The
+registry is GTO's: git tags, which `gto show` and DVC Studio read as well.
 """
 
 import argparse
 import shlex
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, suppress
@@ -36,31 +29,24 @@ from dvc_data.index.index import DataIndexError
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
-from prefect_dvc.execution.cache import remove_broken
+from prefect_dvc.errors import Refusal, reasons
+from prefect_dvc.execution.cache import missing, remove_broken
 from prefect_dvc.registry.comparison import Figures
-from prefect_dvc.registry.outputs import Outputs, read_outputs
-from prefect_dvc.registry.stored import missing
-from prefect_dvc.registry.tags import damaged_tags
-from prefect_dvc.settings.flows_yaml import SettingsError, read_config
+from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.system.process import held
-from prefect_dvc.system.remedies import reasons
-from prefect_dvc.workspace.contents import contents, covers, files, inside
+from prefect_dvc.workspace.contents import Outputs, contents, covers, files, inside, read_outputs
 from prefect_dvc.workspace.directory import REFS
-from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.workspace.git import END, IDENTITY, WorkspaceError, commit_tree, git, text_at, tree
 from prefect_dvc.workspace.snapshot import refuse_read_only
 
 LOCK = Path(".dvc/tmp/promotion.lock")
+TAGS = "refs/tags"
 NOBODY = "0" * 40  # git's value for a ref that does not exist yet
-IDENTITY: dict[str, Any] = {"author": "prefect-dvc", "author_email": "prefect-dvc@localhost"}  # of GTO's tags
-COMMITTER = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in zip(("NAME", "EMAIL"), IDENTITY.values(), strict=True)
-}
+AUTHOR: dict[str, Any] = {"author": IDENTITY["NAME"], "author_email": IDENTITY["EMAIL"]}  # of GTO's tags
 SECONDS_TO_WAIT = 5.0  # for the clock to pass the last tag
 
 
-class PromotionError(Exception):
+class PromotionError(Refusal):
     """Nothing was promoted or rolled back; the message has the reason and the remedy."""
 
 
@@ -131,6 +117,17 @@ def events(root: Path, artifact: str) -> list[dict[str, Any]]:
     return events
 
 
+def damaged_tags(root: Path, artifact: str) -> list[str]:
+    """List the tags of `artifact` that lead to no commit: an emptied file, a wrong hash, a commit that is gone."""
+    common = Path(root, git(root, "rev-parse", "--git-common-dir"))
+    files = (file for file in (common / TAGS).rglob("*") if file.is_file() and file.suffix != ".lock")
+    names = {file.relative_to(common).as_posix() for file in files}  # git does not list an emptied one
+    names |= set(git(root, "for-each-ref", "--format=%(refname)", END, TAGS).splitlines())
+    ours = sorted(name for name in names if name.startswith((f"{TAGS}/{artifact}@", f"{TAGS}/{artifact}#")))
+    told = git(root, "cat-file", "--batch-check", given="".join(f"{name}^{{commit}}\n" for name in ours)).splitlines()
+    return [name for name, line in zip(ours, told, strict=True) if " commit " not in line]
+
+
 def read_figures(root: Path, version: Version) -> Figures:
     """Read the scores, benchmarks and draws of a version; an older one may lack some of the files."""
     registry, there = read_config(root).registry, outputs(root, version.commit)
@@ -146,9 +143,7 @@ def _text(root: Path, version: Version, there: Outputs, path: str) -> str | None
     """Read a file of a version from git or from DVC; None if it has no such file. Raises PromotionError."""
     if any(output.cached for output in there.at(path)):
         return read_data(root, version, path)
-    with suppress(WorkspaceError):
-        return git(root, "show", END, f"{version.commit}:{path}")
-    return None
+    return text_at(root, version.commit, path)
 
 
 def read_data(root: Path, version: Version, path: str, remedy: str = "assign a version that has it") -> str:
@@ -171,10 +166,7 @@ def outputs(root: Path, revision: str | None = None) -> Outputs:
 
 
 def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
-    """Raise PromotionError if somebody who fetches the model of `revision` would not get all of it.
-
-    That is the artifact, and the benchmarks and draws that the next promotion compares with.
-    """
+    """Raise PromotionError if somebody who fetches the model of `revision`, or compares with it, would not get all."""
     there, registry = outputs(root, revision), read_config(root).registry
     files = [_path(artifact, there), *registry.metrics, *registry.benchmarks, *registry.draws]
     by_remote = dict[str | None, list[str]]()
@@ -247,7 +239,6 @@ def _check_branch(root: Path, branch: str) -> None:
 def fetch_registry(root: Path, channel: Channel) -> None:
     """Fetch the artifact's tags and the branch of promotions from the channel's git remote, if it has one.
 
-    Otherwise a clone that is shallow, or behind another machine, would compare with an older version, or with none.
     Raises PromotionError if the remote does not answer, or has other commits under the same names.
     """
     if channel.remote is None:
@@ -268,10 +259,9 @@ def fetch_registry(root: Path, channel: Channel) -> None:
 def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | None, why: str = "") -> Version:
     """Promote the model of the kept run `run` in the place of `instead_of`; return its version.
 
-    First the data goes to DVC's remote, if there is one, which is then asked whether it has all of it; without one, the
-    cache is. Then come the commit, the tags, and git's remote. So whoever sees a tag can fetch its model. If it is
-    killed in between, it leaves a commit or a version that is at no stage, and the next promotion of the same model
-    resumes from there. The messages of the commit and of the tags have the run's figures, after `why`.
+    First the data goes to DVC's remote, if there is one, which is then asked whether it has all of it. Then come the
+    commit, the tags, and git's remote, so whoever sees a tag can fetch its model. If it is killed in between, the next
+    promotion of the same model resumes from there. The messages have the run's figures, after `why`.
     """
     check(root, channel)
     fetch_registry(root, channel)
@@ -325,9 +315,8 @@ def same_model(root: Path, model: str, channel: Channel) -> Version | None:
 def _is_model(root: Path, version: Version, model: str, artifact: str) -> bool:
     """Return whether a version has this model; the texts exclude most, without DVC's reading of the graph."""
     with suppress(PromotionError, WorkspaceError):  # registered by hand at a commit where DVC has no such model
-        files = git(root, "ls-tree", "-r", "-z", "--name-only", END, version.commit).split("\0")
-        locks = [file for file in files if Path(file).name == "dvc.lock"]
-        if not any(model in git(root, "show", END, f"{version.commit}:{lock}") for lock in locks):
+        locks = [file for file in tree(root, version.commit) if Path(file).name == "dvc.lock"]
+        if not any(model in str(text_at(root, version.commit, lock)) for lock in locks):
             return False
         return model_hash(artifact, outputs(root, version.commit)) == model
     return False
@@ -348,11 +337,7 @@ def _changing(root: Path, channel: Channel, instead_of: Version | None) -> Itera
 
 
 def _push_data(root: Path, revision: str, what: str) -> None:
-    """Push the outputs of a commit to the DVC remotes that the workspace has today, if it has a default one.
-
-    Outputs that were never made here are not in the cache, and are left out: those of stages outside of the run, in a
-    fresh clone.
-    """
+    """Push the outputs of a commit to the DVC remotes that the workspace has today, but not those never made here."""
     try:
         with chdir(root), Repo(str(root), rev=revision) as repo:
             remove_broken(repo)  # or DVC would push damaged objects
@@ -378,16 +363,15 @@ def _commit(root: Path, revision: str, channel: Channel, message: str) -> str:
     branch = f"refs/heads/{channel.branch}"
     tip = git(root, "for-each-ref", "--format=%(objectname)", END, branch)
     parents = [tip] * bool(tip) + [git(root, "rev-parse", "--verify", END, f"{revision}^")]
-    options = [part for parent in dict.fromkeys(parents) for part in ("-p", parent)]
-    tree = git(root, "rev-parse", "--verify", END, f"{revision}^{{tree}}")
-    new = git(root, "commit-tree", *options, "-m", message, END, tree, **COMMITTER)
+    files = git(root, "rev-parse", "--verify", END, f"{revision}^{{tree}}")
+    new = commit_tree(root, files, message, list(dict.fromkeys(parents)))
     git(root, "update-ref", "-m", message, END, branch, new, tip or NOBODY)  # fails if the branch has moved
     return new
 
 
 def _register(root: Path, commit: str, channel: Channel, message: str) -> Version:
     try:
-        event = gto.api.register(str(root), channel.artifact, commit, message=message, **IDENTITY)
+        event = gto.api.register(str(root), channel.artifact, commit, message=message, **AUTHOR)
     except GTOException as error:
         raise PromotionError(f"GTO did not register {commit[:7]}: {error}; see `gto doctor`.") from error
     return Version(event.version, commit)
@@ -395,7 +379,7 @@ def _register(root: Path, commit: str, channel: Channel, message: str) -> Versio
 
 def _assign(root: Path, version: Version, channel: Channel, message: str) -> None:
     _wait_for_the_clock(root, channel.artifact)
-    options: dict[str, Any] = {"version": version.name, "message": message, "force": True, **IDENTITY}
+    options: dict[str, Any] = {"version": version.name, "message": message, "force": True, **AUTHOR}
     try:
         gto.api.assign(str(root), channel.artifact, channel.stage, **options)
     except GTOException as error:
@@ -521,22 +505,15 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     options = arguments()
     root = Path.cwd()
-    try:
-        artifact = options.artifact or read_config(root).registry.artifact
-        channel = Channel(artifact, options.stage, options.branch, options.remote)
-        if options.action != "show":
-            refuse_read_only(root)
-        if options.action == "show":
-            print(trace(root, channel, options.model) if options.model else show(root, channel))
-        elif options.action == "rollback":
-            before, after = rollback(root, channel, options.to)
-            print(f"{channel.artifact} at {channel.stage}: {before.name} -> {after.name}")
-        else:
-            version = promote(root, options.run, channel, instead_of=promoted(root, channel))
-            print(f"{channel.artifact} at {channel.stage}: {version.name}")
-    except (PromotionError, SettingsError, WorkspaceError) as error:
-        sys.exit(f"prefect-dvc: {error}")
-
-
-if __name__ == "__main__":
-    main()
+    artifact = options.artifact or read_config(root).registry.artifact
+    channel = Channel(artifact, options.stage, options.branch, options.remote)
+    if options.action == "show":
+        print(trace(root, channel, options.model) if options.model else show(root, channel))
+        return
+    refuse_read_only(root)
+    if options.action == "rollback":
+        before, after = rollback(root, channel, options.to)
+        print(f"{channel.artifact} at {channel.stage}: {before.name} -> {after.name}")
+    else:
+        version = promote(root, options.run, channel, instead_of=promoted(root, channel))
+        print(f"{channel.artifact} at {channel.stage}: {version.name}")

@@ -1,8 +1,4 @@
-"""The processes of `make ui`, watched: one that dies is started again, and its log says why it died.
-
-A log is appended to, so that the lines before a death stay. One that has grown beyond LOG_BYTES becomes NAME.log.1, and
-the process writes on into an empty one.
-"""
+"""The processes of `make ui`, watched: one that dies is started again, and its log, which is appended to, says why."""
 
 import os
 import shutil
@@ -15,37 +11,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.execution.commands import Log
-from prefect_dvc.system.process import end_group, supervised
+from prefect_dvc.system.process import end_groups, supervised
 
 LOG_BYTES = 20 * 2**20
 DEATHS, WITHIN_SECONDS = 3, 600.0  # more within this time, and it is not started again
 POLL_SECONDS = 0.5
 
 
-class ChildError(Exception):
-    """A process dies again and again; the message has its name, its last status and its log."""
-
-
 @dataclass
 class Child:
-    """A process that is started again when it dies.
+    """A process that is started again when it dies."""
 
-    Args:
-        name: Of it and of its log.
-        command: Its words.
-        clone: Its working directory.
-        log: The file that gets its output.
-        needed: Whether nothing works without it; otherwise it is given up.
-        died: Called when it has died, before it is started again.
-    """
-
-    name: str
+    name: str  # of it and of its log
     command: Sequence[str]
-    clone: Path
+    clone: Path  # its working directory
     log: Path
-    needed: bool = True
-    died: Callable[[], None] = lambda: None
+    needed: bool = True  # whether nothing works without it; otherwise it is given up
+    died: Callable[[], None] = lambda: None  # called when it has died, before it is started again
     process: subprocess.Popen[bytes] | None = None
     deaths: list[float] = field(default_factory=list)
 
@@ -70,7 +54,7 @@ class Child:
             os.truncate(self.log, 0)
 
     def look(self, say: Log) -> None:
-        """Start it again if it has died; raises ChildError if it dies again and again."""
+        """Start it again if it has died; raises Refusal if it dies again and again."""
         self.rotate()
         if self.process is None or self.process.poll() is None:
             return
@@ -80,7 +64,7 @@ class Child:
         if len(self.deaths) > DEATHS:
             self.process = None
             if self.needed:
-                raise ChildError(f"{ended} It was started {DEATHS} times again.")
+                raise Refusal(f"{ended} It was started {DEATHS} times again.")
             say(f"{ended} It is given up, since it was started {DEATHS} times again.")
             return
         say(f"{ended} It is started again.")
@@ -102,7 +86,7 @@ class Children:
         return child.log
 
     def watch(self, say: Log, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Look after all of them until Ctrl-C, and call `meanwhile` each time; raises ChildError."""
+        """Look after all of them until Ctrl-C, and call `meanwhile` each time; raises Refusal."""
         while True:
             for child in self._all:
                 child.look(say)
@@ -115,8 +99,4 @@ class Children:
         try:
             yield self
         finally:
-            processes = [child.process for child in reversed(self._all) if child.process is not None]
-            for process in processes:  # all at once, since each may take its time
-                process.terminate()
-            for process in processes:
-                end_group(process)
+            end_groups([child.process for child in reversed(self._all) if child.process is not None])

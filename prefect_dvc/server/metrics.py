@@ -1,12 +1,8 @@
 """What a monitoring system asks: GET /metrics with the key, in the text format of Prometheus.
 
-    prefect_dvc_last_promotion_timestamp_seconds{artifact="student",stage="production"} 1795939200
-    prefect_dvc_data_timestamp_seconds{artifact="student",stage="production"} 1795824000
-    prefect_dvc_last_retraining_timestamp_seconds{decision="Refused"} 1795939000
     prefect_dvc_flow_runs{state="Late"} 0
 
 Promotions and the day of their data come from git's tags of the server's clone, all else from Prefect's own API.
-Whether the server answers at all says /api/health, without the key.
 """
 
 import hmac
@@ -23,11 +19,12 @@ import yaml
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.server.reports import ASK, page
-from prefect_dvc.settings.flows_yaml import SettingsError, read_config
+from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.settings.graph_files import PARAMS
 from prefect_dvc.settings.yaml_reader import read_yaml
-from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.workspace.git import END, WorkspaceError, git, text_at
 
 PLACE = "/metrics"
 STAGE = "production"
@@ -38,13 +35,7 @@ Values = Iterator[tuple[str, Mapping[str, str], float]]  # name, labels, value
 
 
 class Metrics:
-    """Answer /metrics for holders of the key.
-
-    Args:
-        app: Prefect's application.
-        root: The clone whose tags are read.
-        key: USER:SECRET.
-    """
+    """Answer /metrics for holders of the key, from Prefect's application and the tags of the clone `root`."""
 
     def __init__(self, app: ASGIApp, root: Path, key: str) -> None:
         self._app, self._root = app, root
@@ -97,8 +88,8 @@ def _promotion(root: Path) -> Values:
 
 def _day(root: Path, tag: str, key: str | None) -> float | None:
     """Return the day of the data of a promoted version, None if its parameters have none."""
-    with suppress(WorkspaceError, yaml.YAMLError, ValueError, AttributeError):
-        value = read_yaml(git(root, "show", END, f"{tag}^{{commit}}:{PARAMS}"))
+    with suppress(yaml.YAMLError, ValueError, AttributeError):
+        value = read_yaml(text_at(root, f"{tag}^{{commit}}", PARAMS) or "")
         for part in (key or "").split("."):
             value = value.get(part)
         day = date.fromisoformat(str(value))

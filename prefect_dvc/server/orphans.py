@@ -17,8 +17,6 @@ from prefect_dvc.system.process import held, hold_one
 
 AT_WORK = Path(".dvc/tmp/flow-runs")
 MOST_RUNS = 3  # of one flow run: its own work may be what ends the worker
-
-
 _until_exit = ExitStack()  # has the lock of a flow that is stopped: its process still tells the server how it ended
 
 
@@ -39,12 +37,7 @@ def at_work(number: str, name: str) -> Iterator[None]:
 
 
 class Orphans:
-    """The flow runs of a workspace that have lost their worker.
-
-    Args:
-        root: The workspace.
-        say: Told of each that is scheduled again.
-    """
+    """The flow runs of a workspace that have lost their worker; `say` is told of each that is scheduled again."""
 
     def __init__(self, root: Path, say: Log) -> None:
         self._place, self._say = root / AT_WORK, say

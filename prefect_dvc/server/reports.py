@@ -4,11 +4,9 @@
     GET /reports/login                      by /enter, with the key: sets a cookie
     GET /reports/20261127-101500-3fa2       by a browser, with this cookie, or with the key as its password
 
-A browser sends a cookie to every port of a host, so that another user's server on this machine may get it. So it is not
-the key but a hash of it, which reads reports and nothing else.
-
-A report comes from a run, which may be anybody's code. So its page is a sandbox: it can neither read the key that the
-browser keeps for Prefect's page nor send anything anywhere.
+A browser sends a cookie to every port of a host, so it is not the key but a hash of it, which reads reports and nothing
+else. A report comes from a run, which may be anybody's code, so its page is a sandbox: it can neither read the key that
+the browser keeps for Prefect's page nor send anything anywhere.
 """
 
 import hmac
@@ -44,12 +42,7 @@ def page(status: int, text: str, kind: str = "text/plain", **headers: str) -> Re
 
 
 class Reports:
-    """Keep and show reports, one file each, for holders of the key.
-
-    Args:
-        directory: The files, and nothing else.
-        key: USER:SECRET.
-    """
+    """Keep and show reports, one file each in a directory that has nothing else, for holders of the key."""
 
     def __init__(self, directory: Path, key: str) -> None:
         self.directory = directory

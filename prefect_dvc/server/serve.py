@@ -1,17 +1,14 @@
 """Prefect's server for its owner alone, on loopback: `prefect-dvc serve` in the repository's root.
 
-    key       .prefect/key, mode 600, made by the first start; every call of the API and every websocket needs it
-    Host      the server's own address, or 421: a page whose name leads to 127.0.0.1 still sends its own name
-    Origin    the server's own, or none, or 403: what a page of another origin sends never reaches Prefect
-    frames    none: no other page shows this one to steal a click
-    outside   nothing: Prefect's page would report its use to a company; the browser lets it reach only this server
-    /enter    reads the key after the `#` of the printed link, and logs the browser in
-    /reports  the reports of runs, see server/reports.py
-    /metrics  for a monitoring system, see server/metrics.py
-    history   flow runs and events of more than 90 days are removed by Prefect's own service
-
-Prefect itself checks the key (its basic authentication, here with the user name `prefect-dvc`). Host and Origin are
-checked before it, since Prefect answers every name.
+key       .prefect/key, mode 600, made by the first start; every call of the API and every websocket needs it
+Host      the server's own address, or 421: a page whose name leads to 127.0.0.1 still sends its own name
+Origin    the server's own, or none, or 403: what a page of another origin sends never reaches Prefect
+frames    none: no other page shows this one to steal a click
+outside   nothing: Prefect's page would report its use to a company; the browser lets it reach only this server
+/enter    reads the key after the `#` of the printed link, and logs the browser in
+/reports  the reports of runs, see server/reports.py
+/metrics  for a monitoring system, see server/metrics.py
+history   flow runs and events of more than 90 days are removed by Prefect's own service
 """
 
 import argparse
@@ -20,7 +17,6 @@ import re
 import secrets
 import socket
 import stat
-import sys
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
@@ -31,9 +27,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.server.metrics import PLACE as METRICS
 from prefect_dvc.server.metrics import Metrics
-from prefect_dvc.server.reports import LOGIN, PLACE, Reports, page
+from prefect_dvc.server.reports import PLACE, Reports, page
 
 HOST = "127.0.0.1"
 PORT = 4200
@@ -42,65 +39,28 @@ KEY = "key"  # file in the server's home
 KEY_FORM = r"[\w.-]+:[\w-]{20,}"
 USER = "prefect-dvc"
 LONGEST = 1000  # characters of the file that are read
-SCRIPT = """
-const key = location.hash.slice(1), told = document.querySelector("p");
-history.replaceState(null, "", "/enter");
-const token = btoa(key);
-fetch("/api/admin/version", {headers: {Authorization: `Basic ${token}`}}).then(answer => {
-  if (!answer.ok) {
-    told.textContent = "The key in this link is not the server's. Take the link that `make ui` printed last.";
-    return;
-  }
-  localStorage.setItem("prefect-password", token);
-  fetch("LOGIN", {headers: {Authorization: `Basic ${token}`}}).then(() => location.replace("/"));
-});
-""".replace("LOGIN", f"{PLACE}{LOGIN}")
-PAGE = f"""<!doctype html>
-<meta charset="utf-8">
-<title>Prefect</title>
-<p>Logging in needs JavaScript.</p>
-<script>{SCRIPT}</script>
-"""
+PAGE = Path(__file__).with_name("enter.html").read_text(encoding="utf-8")
+SCRIPT = PAGE.partition("<script>")[2].partition("</script>")[0]
 PAGE_POLICY = (
     f"default-src 'none'; connect-src 'self'; frame-ancestors 'none'; "
     f"script-src 'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'"
 )
 
 
-class KeyFileError(Exception):
-    """The file of the key cannot be used; the message has its path, the reason and the remedy."""
-
-
-class PortError(Exception):
-    """The port is in use; the message has it and the remedy."""
-
-
 def refuse_taken(port: int) -> None:
-    """Raise PortError if another program answers at the port."""
+    """Raise Refusal if another program answers at the port."""
     with socket.socket() as probe:
         if probe.connect_ex((HOST, port)) == 0:
-            raise PortError(
+            raise Refusal(
                 f"{HOST}:{port} is already in use; stop the program there, or take another port: --port {port + 1} "
                 f"(make ui PORT={port + 1})"
             )
 
 
 def read_key(home: Path) -> str:
-    """Read the server's key from `home`, or make it.
+    """Read the server's key, USER:SECRET, from the directory of its state, or make one with 256 random bits.
 
-    Args:
-        home: The directory of the server's state; it becomes readable only for its owner, since its database and logs
-            hold the data that the key protects.
-
-    Returns:
-        USER:SECRET; the secret has 256 random bits.
-
-    Raises:
-        KeyFileError: The file is a link, belongs to somebody else, can be read by others, or holds something else.
-
-    Example:
-        >>> read_key(Path(".prefect"))  # doctest: +SKIP
-        'prefect-dvc:Zk9...'
+    The directory becomes readable only for its owner. Raises Refusal if the file of the key is anybody else's.
     """
     path = home / KEY
     try:
@@ -111,7 +71,7 @@ def read_key(home: Path) -> str:
         if not os.path.lexists(path):
             _make_key(path)
     except OSError as error:
-        raise KeyFileError(
+        raise Refusal(
             f"{home.absolute()} cannot be written ({error.strerror}), and the server keeps its key and its database "
             "there; set PREFECT_HOME to a folder of yours."
         ) from error
@@ -119,11 +79,11 @@ def read_key(home: Path) -> str:
     status = path.lstat()  # the folder is this user's alone, so nobody exchanges the file
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         mode = stat.filemode(status.st_mode)
-        raise KeyFileError(f"The key {path} must be a file of this user with mode -rw-------, not {mode}; {remedy}")
+        raise Refusal(f"The key {path} must be a file of this user with mode -rw-------, not {mode}; {remedy}")
     with path.open(encoding="ascii", errors="replace") as file:
         key = file.read(LONGEST).strip()
     if not re.fullmatch(KEY_FORM, key):
-        raise KeyFileError(f"The key {path} has {len(key)} characters that are not of the form USER:SECRET; {remedy}")
+        raise Refusal(f"The key {path} has {len(key)} characters that are not of the form USER:SECRET; {remedy}")
     return key
 
 
@@ -155,11 +115,7 @@ def link(origin: str, key: str) -> str:
 class Gate:
     """An ASGI application in front of Prefect's, which refuses foreign names and foreign origins.
 
-    Args:
-        app: Prefect's application.
-        origins: The server's own origins; messages show the first one: http://127.0.0.1:4200.
-        reports: The reports of runs.
-        metrics: The answer to a monitoring system, if there is one.
+    `origins` are the server's own; messages show the first one: http://127.0.0.1:4200.
     """
 
     def __init__(self, app: ASGIApp, origins: Sequence[str], reports: Reports, metrics: Metrics | None = None) -> None:
@@ -207,15 +163,9 @@ class Gate:
 
 
 def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
-    """Run the server until it is stopped.
+    """Run the server until it is stopped, with its state and its key in `home`. Raises Refusal.
 
-    Args:
-        home: The directory of the server's state, with the key.
-        port: The port on 127.0.0.1.
-        others: Origins of a tunnel or a reverse proxy to the server: https://prefect.example.org.
-
-    Raises:
-        KeyFileError: The file of the key cannot be used.
+    `others` are the origins of a tunnel or a reverse proxy to the server: https://prefect.example.org.
     """
     origins = [origin_of(port), *others]
     os.environ |= {
@@ -253,9 +203,7 @@ def _origin(text: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="prefect-dvc serve", description="Run Prefect's server, open only to its owner."
-    )
+    parser = argparse.ArgumentParser(description="Run Prefect's server, open only to its owner.")
     parser.add_argument("--port", type=int, default=PORT, help="port on 127.0.0.1")
     parser.add_argument(
         "--origin", type=_origin, action="append", default=[], help="origin of a tunnel or reverse proxy to the server"
@@ -265,14 +213,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     home = Path(os.environ.get("PREFECT_HOME") or HOME)
-    try:
-        refuse_taken(options.port)
-        if options.link:
-            print(f"Log in: {link([origin_of(options.port), *options.origin][-1], read_key(home))}", flush=True)
-        serve(home, options.port, options.origin)
-    except (KeyFileError, PortError) as error:
-        sys.exit(f"server: {error}")
-
-
-if __name__ == "__main__":
-    main()
+    refuse_taken(options.port)
+    if options.link:
+        print(f"Log in: {link([origin_of(options.port), *options.origin][-1], read_key(home))}", flush=True)
+    serve(home, options.port, options.origin)

@@ -1,11 +1,8 @@
 """`make ui`: Prefect's server with its page, the deployments of prefect.yaml, and two workers, on this machine alone.
 
-    server      127.0.0.1:4200, SQLite in .prefect, closed to everyone without the key in .prefect/key
-    worker      pool `dvc`: pipeline and retraining, in this clone
-    worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
-
-With the second clone, GPU stages are handed off on one machine just as between several, if it has a card. A process
-that dies is started again, with a line that says so (children.py), and so are the flow runs of a worker (orphans.py).
+server      127.0.0.1:4200, SQLite in .prefect, closed to everyone without the key in .prefect/key
+worker      pool `dvc`: pipeline and retraining, in this clone
+worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
 """
 
 import argparse
@@ -19,12 +16,13 @@ from pathlib import Path
 
 import httpx
 
-from prefect_dvc.server.children import ChildError, Children
-from prefect_dvc.server.database import RETRIES, URL, Database, DatabaseError, postgresql
-from prefect_dvc.server.deploy import HEARTBEAT_SECONDS, RUNS_POOL, DeployError, deploy
+from prefect_dvc.errors import Refusal
+from prefect_dvc.server.children import Children
+from prefect_dvc.server.database import POSTGRESQL, RETRIES, SQLITE, URL, postgresql
+from prefect_dvc.server.deploy import HEARTBEAT_SECONDS, RUNS_POOL, deploy
 from prefect_dvc.server.orphans import Orphans
-from prefect_dvc.server.serve import HOME, KEY, PORT, KeyFileError, PortError, link, origin_of, read_key, refuse_taken
-from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.server.serve import HOME, KEY, PORT, link, origin_of, read_key, refuse_taken
+from prefect_dvc.workspace.git import END, git
 from prefect_dvc.workspace.snapshot import refuse_read_only
 
 CLONE = HOME / "gpu-clone"
@@ -53,7 +51,7 @@ def wait_for_server(log: Path) -> None:
                 return
         except httpx.HTTPError:
             time.sleep(0.3)
-    sys.exit(f"ui: the server does not answer at {url} after {START_SECONDS:.0f} s; its log is {log}.")
+    raise Refusal(f"The server does not answer at {url} after {START_SECONDS:.0f} s; its log is {log}.")
 
 
 def second_clone(root: Path) -> Path:
@@ -67,44 +65,35 @@ def second_clone(root: Path) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m prefect_dvc.server.ui", description="Start Prefect's server, page and workers."
-    )
+    parser = argparse.ArgumentParser(description="Start Prefect's server, page and workers.")
     parser.add_argument("--port", type=int, default=PORT)
-    parser.add_argument("--database", choices=list(Database), default=Database.SQLITE, help="the database of the runs")
+    parser.add_argument("--database", choices=(SQLITE, POSTGRESQL), default=SQLITE, help="the database of the runs")
     options, root = parser.parse_args(), Path.cwd()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C
-    try:
-        refuse_read_only(root)
-        refuse_taken(options.port)
-        _run(root, options.port, options.database)
-    except (KeyFileError, PortError, WorkspaceError, DatabaseError, DeployError, ChildError) as error:
-        sys.exit(f"ui: {error}")
+    refuse_read_only(root)
+    refuse_taken(options.port)
+    _run(root, options.port, options.database)
 
 
-def _run(root: Path, port: int, database: Database) -> None:
-    """Start everything, and look after it until Ctrl-C. Raises KeyFileError, DatabaseError, DeployError, ChildError."""
+def _run(root: Path, port: int, database: str) -> None:
+    """Start everything, and look after it until Ctrl-C."""
     key, python = read_key(root / HOME), [sys.executable, "-P", "-m"]
     os.environ.update(settings(root, port, key))
     say = partial(print, flush=True)
     orphans = Orphans(root, say)
-    if database == Database.POSTGRESQL:
+    if database == POSTGRESQL:
         os.environ[URL] = postgresql()
     with suppress(KeyboardInterrupt), Children(root / HOME).running() as children:
-        server = [*python, "prefect_dvc.server.serve", "--no-link", "--port", str(port)]
+        server = [*python, "prefect_dvc.cli", "serve", "--no-link", "--port", str(port)]
         wait_for_server(children.start("server", server, root))
         deploy()
         orphans.find(crashed=False)  # of a machine that was switched off
         worker = [*python, "prefect", "worker", "start", "--pool", RUNS_POOL, "--type", "process"]
         children.start("runs", worker, root, died=partial(orphans.find, crashed=True))
-        children.start("gpu", [*python, "prefect_dvc.gpu_stage"], second_clone(root), needed=False)
+        children.start("gpu", [*python, "prefect_dvc.cli", "worker"], second_clone(root), needed=False)
         print(
             f"Prefect is at {link(origin_of(port), key)} for you alone: the link has the key, which is kept in "
             f"{HOME / KEY}. The logs are in {HOME}. Ctrl-C stops it.",
             flush=True,
         )
         children.watch(say, orphans.look)
-
-
-if __name__ == "__main__":
-    main()

@@ -7,109 +7,94 @@
 dvc.yaml remains the only graph: nothing here names a stage. docs/prefect-dvc/on-your-own-graph.md explains each key.
 """
 
-import difflib
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
-import yaml
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
-from prefect_dvc.settings.yaml_reader import read_yaml
+from prefect_dvc.errors import SettingsError, nearest
+from prefect_dvc.settings.yaml_reader import read_file
 
 FILE = "flows.yaml"
 Tolerance = float | str  # a loss in the metric's own unit, 0.005, or a share of the promoted figure, "5%"
-Section = TypeVar("Section")
+EXACT = ConfigDict(extra="forbid")
+FORMS = {
+    "tuple_type": "write a list, as in [data/external]",
+    "dataclass_type": "write values by name, as in {key: value}",
+}
 
 
-class SettingsError(Exception):
-    """A profile, a key or a value of a run or of flows.yaml is wrong; the message names it, and the nearest one."""
+def _place(path: str) -> str:
+    """Return a path of the repository; one that leads out of it would link anybody's files."""
+    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+        raise ValueError("a path is relative to the repository, and inside it")
+    return path
 
 
-@dataclass(frozen=True)
+def _words(command: Any) -> Any:
+    return shlex.split(command) if isinstance(command, str) else [command]  # which is then no text
+
+
+Text = Annotated[str, Strict(), Field(min_length=1)]
+Number = Annotated[float, Strict()]
+Place = Annotated[Text, AfterValidator(_place)]
+Files = Annotated[tuple[Place, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
+Words = Annotated[tuple[Text, ...], BeforeValidator(_words)]
+
+
+@dataclass(frozen=True, config=EXACT)
 class Params:
-    """How params.yaml is checked, and where its profiles are.
+    """How params.yaml is checked, and where its profiles are."""
 
-    Args:
-        check: A command that ends with a message and not with 0 if params.yaml is wrong. Without one, a run may only
-            change keys that params.yaml has.
-        use: A command that writes a profile into params.yaml; the name of the profile follows, and `--site=NAME` if
-            there is one. Without it, the values of the profile's file replace those of params.yaml.
-        profiles: The folder of the profiles, one YAML file each.
-        open: Sections to which a run may add keys, such as names that a user chooses.
-        sites: A folder of further files, of which `use` combines one with a profile.
-    """
-
-    check: tuple[str, ...] = ()
-    use: tuple[str, ...] = ()
-    profiles: str | None = None
-    sites: str | None = None
-    open: tuple[str, ...] = ()
+    check: Words = ()  # a command; without one, a run may only change keys that params.yaml has
+    use: Words = ()  # a command that writes a profile, and `--site=NAME`, into params.yaml
+    profiles: Place | None = None  # a folder of YAML files; without `use`, their values replace those of params.yaml
+    sites: Place | None = None  # a folder of further files, of which `use` combines one with a profile
+    open: tuple[Place, ...] = ()  # sections to which a run may add keys, such as names that a user chooses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=EXACT)
 class Paths:
-    """Files that neither git nor DVC carries.
+    """Files that neither git nor DVC carries."""
 
-    Args:
-        brought: Hard-linked from the workspace into the directory of a run.
-        returned: Hard-linked back at its end.
-        shared: A directory that is changed in place, so that all runs have the workspace's.
-    """
-
-    brought: tuple[str, ...] = ()
-    returned: tuple[str, ...] = ()
-    shared: str | None = None
+    brought: tuple[Place, ...] = ()  # hard-linked from the workspace into the directory of a run
+    returned: tuple[Place, ...] = ()  # hard-linked back at its end
+    shared: Place | None = None  # a directory that is changed in place, so that all runs have the workspace's
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=EXACT)
 class Registry:
-    """The promoted artifact, and the figures that decide on it.
+    """The promoted artifact, and the figures that decide on it; a figure is named by a pattern."""
 
-    Args:
-        artifact: A name below `artifacts` of dvc.yaml.
-        metrics: JSON files of figures, nested or not: {"accuracy": 0.9}.
-        benchmarks: JSON files whose `sets` say what was measured on, by name; both versions must have the same.
-        floors: The least figure of a model that is promoted, also of the first one, by a pattern of the metric's name.
-        tolerances: The loss that is allowed, by a pattern of the metric's name.
-        gains: The least gain, by a pattern of the metric's name, of which one must be reached.
-        draws: JSON files with the figure of each bootstrap draw, by metric, of the same items in every version.
-        former: Parts of the names of metrics that promoted versions have, and the present ones.
-    """
-
-    artifact: str = "model"
-    metrics: tuple[str, ...] = ("metrics.json",)
-    benchmarks: tuple[str, ...] = ()
-    floors: Mapping[str, float] = field(default_factory=dict)
-    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
-    gains: Mapping[str, Tolerance] = field(default_factory=dict)
-    draws: tuple[str, ...] = ()
-    former: Mapping[str, str] = field(default_factory=dict)
+    artifact: Text = "model"  # a name below `artifacts` of dvc.yaml
+    metrics: Files = ("metrics.json",)  # JSON files of figures, nested or not: {"accuracy": 0.9}
+    benchmarks: Files = ()  # JSON files whose `sets` say what was measured on: the same in both versions
+    floors: Mapping[Text, Number] = field(default_factory=dict)  # the least figure of a model that is promoted
+    tolerances: Mapping[Text, Number | Text] = field(default_factory=dict)  # the loss that is allowed
+    gains: Mapping[Text, Number | Text] = field(default_factory=dict)  # the least gain, of which one must be reached
+    draws: Files = ()  # JSON files with the figure of each bootstrap draw
+    former: Mapping[Text, Text] = field(
+        default_factory=dict
+    )  # parts of names that promoted versions have: present ones
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=EXACT)
 class EditionFiles:
-    """The files that describe an edition of the data.
+    """The files that describe an edition of the data."""
 
-    Args:
-        snapshot: The parameter that gets the day of a retraining.
-        counters: A JSON file with `total`, `kept` and `details`, a count by name. Without it there is no data gate.
-        overview: A JSON file with `growth`: pairs of words and distinct words.
-        documents: Begins the names of the counts of documents.
-        foreign: The count of documents in another language.
-        limits: What the data gate allows.
-    """
-
-    snapshot: str | None = None
-    counters: str | None = None
-    overview: str | None = None
-    documents: str = "documents "
-    foreign: str = "documents dropped: language"
-    limits: Mapping[str, Tolerance] = field(default_factory=dict)
+    snapshot: Text | None = None  # the parameter that gets the day of a retraining
+    counters: Place | None = None  # JSON with `total`, `kept` and `details`, a count by name; without it, no data gate
+    overview: Place | None = None  # JSON with `growth`: pairs of words and distinct words
+    documents: Text = "documents "  # begins the names of the counts of documents
+    foreign: Text = "documents dropped: language"  # the count of documents in another language
+    limits: Mapping[Text, Number | Text] = field(default_factory=dict)  # what the data gate allows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=EXACT)
 class Config:
     """The content of flows.yaml."""
 
@@ -117,101 +102,42 @@ class Config:
     paths: Paths = field(default_factory=Paths)
     registry: Registry = field(default_factory=Registry)
     edition: EditionFiles = field(default_factory=EditionFiles)
-    report: str | None = None
-
-
-SECTIONS: Mapping[str, type[Any]] = {"params": Params, "paths": Paths, "registry": Registry, "edition": EditionFiles}
-LISTS = ("brought", "returned", "open")
-FILES = ("metrics", "benchmarks", "draws")  # one, or a list
-COMMANDS = ("check", "use")
-PLACES = ("profiles", "sites", "shared", "counters", "overview", "report")
+    report: Place | None = None
 
 
 def read_config(root: Path) -> Config:
-    """Read flows.yaml of the repository `root`.
+    """Read flows.yaml at the top of a repository or of a worktree; what it does not have is the default.
 
-    Args:
-        root: The top of a repository or of a worktree.
-
-    Returns:
-        The configuration; every key that the file does not have is the default.
-
-    Raises:
-        SettingsError: The file is not YAML, a key is unknown, or a value has another form.
-
-    Example:
-        >>> read_config(Path("nowhere")).registry.artifact
-        'model'
+    Raises SettingsError if the file is not YAML, a key is unknown, or a value has another form.
     """
     path = root / FILE
     try:
-        content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not YAML: {error}") from error
-    given = _mapping(FILE, content or {})
-    _refuse_unknown(FILE, given, Config)
-    sections = {name: _section(name, kind, given.get(name) or {}) for name, kind in SECTIONS.items()}
-    return Config(**sections, report=_value("report", "report", given.get("report")))
+        content = read_file(path) if path.exists() else None
+        return TypeAdapter(Config).validate_python({} if content is None else _given(content))
+    except ValidationError as error:
+        raise SettingsError(_problem(error)) from error
 
 
-def _section(name: str, kind: type[Section], content: object) -> Section:
-    given = _mapping(f"{FILE}: {name}", content)
-    _refuse_unknown(f"{FILE}: {name}", given, kind)
-    return kind(**{key: _value(f"{name}.{key}", key, value) for key, value in given.items() if value is not None})
+def _given(content: Any) -> Any:
+    """Leave out sections and keys without a value."""
+    if not isinstance(content, Mapping):
+        return content
+    given = {name: section for name, section in content.items() if section is not None}
+    return {
+        name: {key: value for key, value in section.items() if value is not None}
+        if isinstance(section, dict)
+        else section
+        for name, section in given.items()
+    }
 
 
-def _value(place: str, key: str, value: Any) -> Any:
-    """Check a value and return it as the dataclasses have it: a command as words, a list as a tuple."""
-    if value is None:
-        return None
-    if key in ("tolerances", "gains", "limits", "floors", "former"):
-        kinds: dict[str, Any] = {"former": str, "floors": (int, float)}
-        return _each(place, _mapping(f"{FILE}: {place}", value), kinds.get(key, (int, float, str)))
-    if key in FILES and isinstance(value, str):
-        value = [value]
-    if key in (*LISTS, *FILES):
-        if not isinstance(value, list):
-            raise SettingsError(f"{FILE}: {place} is {value!r}; write a list, as in [data/external].")
-        return tuple(_place(place, each) for each in value)
-    if not isinstance(value, str) or not value:
-        raise SettingsError(f"{FILE}: {place} is {value!r}; it must be a text.")
-    if key in COMMANDS:
-        return _words(place, value)
-    return _place(place, value) if key in PLACES else value
-
-
-def _each(place: str, values: Mapping[str, Any], kind: type | tuple[type, ...]) -> Mapping[str, Any]:
-    for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, kind):
-            form = {str: "a text", (int, float): "a number"}.get(kind, "a number, or a share as in '5%'")
-            raise SettingsError(f"{FILE}: {place} has {value!r} for '{name}'; it must be {form}.")
-    return values
-
-
-def _words(place: str, command: str) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(command))
-    except ValueError as error:
-        raise SettingsError(f"{FILE}: {place} is {command!r}, which is not a command: {error}.") from error
-
-
-def _place(place: str, value: object) -> str:
-    """Return a path of the repository; one that leads out of it would link anybody's files."""
-    if not isinstance(value, str) or PurePosixPath(value).is_absolute() or ".." in PurePosixPath(value).parts:
-        raise SettingsError(f"{FILE}: {place} has {value!r}; a path is relative to the repository, and inside it.")
-    return value
-
-
-def _mapping(place: str, value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise SettingsError(f"{place} is {value!r}; write values by name, as in {{key: value}}.")
-    return value
-
-
-def _refuse_unknown(place: str, given: Mapping[str, Any], kind: type[Any]) -> None:
-    known = [each.name for each in fields(kind)]
-    for key in given:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"the keys are {', '.join(known)}."
-            raise SettingsError(f"{place} has the unknown key '{key}'; {hint}")
+def _problem(error: ValidationError) -> str:
+    """Return the first error in one line: what is where, and the form that it must have."""
+    first = error.errors()[0]
+    place = [str(part) for part in first["loc"][:3]]
+    if first["type"] == "unexpected_keyword_argument":
+        known = [each.name for each in fields(getattr(Config(), place[0]) if place[1:] else Config)]
+        hint = nearest(place[-1], known, f"the keys are {', '.join(known)}.")
+        return f"{': '.join([FILE, *place[:-1]])} has the unknown key '{place[-1]}'; {hint}"
+    form = FORMS.get(first["type"], first["msg"].removeprefix("Value error, "))
+    return f"{FILE}{': ' * bool(place)}{'.'.join(place)} is {first['input']!r}; {form}."

@@ -3,12 +3,12 @@
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
-from prefect_dvc.settings.yaml_reader import read_yaml
+from prefect_dvc.errors import SettingsError
+from prefect_dvc.settings.yaml_reader import read_file
 
 GRAPH, PARAMS = "dvc.yaml", "params.yaml"
 Kind = TypeVar("Kind", dict[str, Any], list[Any])
@@ -25,34 +25,23 @@ def graph_files(root: Path) -> list[str]:
     return sorted(found | ({GRAPH} if (root / GRAPH).is_file() else set()), key=lambda path: (path != GRAPH, path))
 
 
-def stage_names(root: Path) -> list[str]:
-    """List every stage, a matrix under its own name, as `dvc repro` takes it: train, sub/dvc.yaml:train.
-
-    Raises yaml.YAMLError and UnicodeDecodeError, with the path in the message.
-    """
+def targets(root: Path) -> list[str]:
+    """List every stage, sorted, a matrix under its own name, as `dvc repro` takes it; raises SettingsError."""
     names = []
     for file in graph_files(root):
         stages = _part(read_file(root / file), "stages", dict)
         names += [str(name) if file == GRAPH else f"{file}:{name}" for name in stages]
-    return names
+    return sorted(names)
 
 
 def parameter_files(root: Path) -> list[str]:
     """List the files that stages take parameters from, by path from `root`; one that cannot be read has none."""
     found: list[str] = []
     for file in graph_files(root):
-        try:
-            content = read_file(root / file)
-        except (yaml.YAMLError, UnicodeDecodeError):
-            continue
-        names = [PARAMS, *_named(content)]
-        found += [os.path.normpath(Path(file).parent / name) for name in names]
+        with suppress(SettingsError):
+            names = [PARAMS, *_named(read_file(root / file))]
+            found += [os.path.normpath(Path(file).parent / name) for name in names]
     return [path for path in dict.fromkeys(found) if not path.startswith("..")]
-
-
-def read_file(path: Path) -> Any:
-    """Read a YAML file. Raises yaml.YAMLError and UnicodeDecodeError."""
-    return read_yaml(path.read_text(encoding="utf-8"))
 
 
 def _named(content: Any) -> Iterator[str]:

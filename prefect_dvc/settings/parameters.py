@@ -1,22 +1,22 @@
 """A run's parameters: a profile, and overrides on top of it; flows.yaml says where profiles are, and who checks."""
 
-import difflib
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from dvc.utils.serialize import LOADERS, MODIFIERS
 
-from prefect_dvc.settings.flows_yaml import FILE, Params, SettingsError, read_config
-from prefect_dvc.settings.graph_files import PARAMS, SUFFIXES, parameter_files, read_file
-from prefect_dvc.settings.yaml_reader import read_yaml
+from prefect_dvc.errors import SettingsError, nearest
+from prefect_dvc.settings.flows_yaml import FILE, Params, read_config
+from prefect_dvc.settings.graph_files import PARAMS, SUFFIXES, parameter_files
+from prefect_dvc.settings.yaml_reader import read_file, read_yaml
 
 AS_IT_STANDS = "as it stands"  # params.yaml unchanged, of the forms; deployments have this value
 REFERENCE = re.compile(r"\$\{\s*([^\s\[\]{}]+)")  # of a dvc.yaml to a parameter
@@ -27,10 +27,8 @@ WORD = re.compile(r"(?!-)[\w.+/:,=@%-]*")  # that a shell leaves as it is
 def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any], site: str | None = None) -> None:
     """Write a profile, or nothing, and then `overrides` into params.yaml in `directory`; its comments stay.
 
-    `site` is a further file that the repository combines with the profile, such as a news site as its corpus.
-
-    Keys may be dotted or nested: {"student.epochs": 3} and {"student": {"epochs": 3}} are the same.
-    Raises SettingsError, also if the profile would go over an edit of params.yaml that no profile has.
+    `site` is a further file that the repository combines with the profile. Keys may be dotted or nested:
+    {"student.epochs": 3} and {"student": {"epochs": 3}} are the same. Raises SettingsError.
     """
     params = read_config(directory).params
     if profile is None and site is not None:
@@ -43,17 +41,9 @@ def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]
         _command(directory, params.check)
 
 
-def profiles(directory: Path) -> list[str]:
-    """List the names of the profiles, sorted. Raises SettingsError."""
-    return _names(directory, read_config(directory).params.profiles)
-
-
-def sites(directory: Path) -> list[str]:
-    """List the names of the sites that go with a profile, sorted. Raises SettingsError."""
-    return _names(directory, read_config(directory).params.sites)
-
-
-def _names(directory: Path, folder: str | None) -> list[str]:
+def choices(directory: Path, kind: Literal["profiles", "sites"]) -> list[str]:
+    """List the names of the profiles, or of the sites that go with one, sorted. Raises SettingsError."""
+    folder = getattr(read_config(directory).params, kind)
     return sorted(file.stem for file in (directory / folder).glob("*.yaml")) if folder else []
 
 
@@ -65,7 +55,7 @@ def _use(directory: Path, params: Params, profile: str, site: str | None) -> Non
         raise SettingsError(
             f"{FILE} has no command `params.use`, which would combine the site '{site}' with a profile."
         )
-    known = profiles(directory)
+    known = choices(directory, "profiles")
     if profile not in known:
         near = f"the profiles are {', '.join(known) or 'none'} (`params.profiles` in {FILE})"
         raise SettingsError(f"'{profile}' is not a profile; {near}.")
@@ -102,12 +92,7 @@ def _refuse_ignored(directory: Path, file: str) -> None:
 
 
 def split(name: str) -> tuple[str, str]:
-    """Return the file and the key of a name such as train.rate, in params.yaml, or conf/train.yaml:rate, as DVC does.
-
-    Example:
-        >>> split("train.rate"), split("conf/train.yaml:rate")
-        (('params.yaml', 'train.rate'), ('conf/train.yaml', 'rate'))
-    """
+    """Return the file and the key of a name such as train.rate, in params.yaml, or conf/train.yaml:rate."""
     file, colon, key = name.partition(":")
     return (os.path.normpath(file), key) if colon and Path(file).suffix in SUFFIXES else (PARAMS, name)
 
@@ -117,7 +102,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         yaml_like = path.suffix.lower() in YAML_SUFFIXES
         content = (read_file(path) if yaml_like else LOADERS[path.suffix.lower()](str(path))) or {}
-    except (yaml.YAMLError, UnicodeDecodeError, DvcException) as error:
+    except DvcException as error:
         raise SettingsError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise SettingsError(f"{path} has no values by name, as in `epochs: 3`; a run cannot change it.")
@@ -128,18 +113,12 @@ def _refuse_unknown(file: str, keys: Iterable[str], params: Mapping[str, Any], a
     known = list(nested(params))
     for key in keys:
         if key not in known and not any(key.startswith(f"{section}.") for section in additions):
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"its sections are {', '.join(params)}."
+            hint = nearest(key, known, f"its sections are {', '.join(params)}.")
             raise SettingsError(f"{file} has no key '{key}'; {hint}")
 
 
 def nested(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every value of parameters by its dotted key, sections included.
-
-    Example:
-        >>> nested({"student": {"epochs": 3}})
-        {'student': {'epochs': 3}, 'student.epochs': 3}
-    """
+    """Return every value of parameters by its dotted key, sections included: student, and student.epochs."""
     found = dict[str, Any]()
     for key, value in params.items():
         below = nested(value) if isinstance(value, Mapping) else {}
@@ -150,13 +129,8 @@ def nested(params: Mapping[str, Any]) -> dict[str, Any]:
 def known_keys(directory: Path) -> dict[str, Any]:
     """Return a JSON schema for the overrides of a form: it refuses a name that no file of parameters has.
 
-    A name is that of a value or of a section, dotted or not; one of another file than params.yaml has its path:
-    {"conf/train.yaml:rate": 0.1}. Below the sections `open` of flows.yaml there may be any; with `params.check`, below
-    every section of params.yaml, since that command decides when the run starts.
-
-    Example:
-        >>> known_keys(Path("nowhere"))
-        {'type': 'object'}
+    One of another file than params.yaml has its path: {"conf/train.yaml:rate": 0.1}. Below the sections `open` of
+    flows.yaml there may be any; with `params.check`, below every section, since that command decides.
     """
     files = [file for file in parameter_files(directory) if (directory / file).exists()]
     if not files:
@@ -164,9 +138,7 @@ def known_keys(directory: Path) -> dict[str, Any]:
     known = [key if file == PARAMS else f"{file}:{key}" for file in files for key in nested(_read(directory / file))]
     settings = read_config(directory).params
     params = _read(directory / PARAMS) if settings.check and PARAMS in files else {}
-    sections = [
-        key for key, value in params.items() if isinstance(value, Mapping)
-    ]  # the check knows keys with a default
+    sections = [key for key, value in params.items() if isinstance(value, Mapping)]
     additions = [{"pattern": f"^{re.escape(section)}\\."} for section in dict.fromkeys([*settings.open, *sections])]
     # In `properties`, Prefect's page would show hundreds of fields
     return {"type": "object", "propertyNames": {"anyOf": [{"enum": known}, *additions]}}
@@ -222,10 +194,9 @@ def _command(directory: Path, command: Sequence[str]) -> None:
 
 
 def check_words(repo: Repo, overrides: Mapping[str, Any]) -> None:
-    """Refuse overrides that reach a shell and are more than one word there, whichever dvc.yaml uses them.
+    """Refuse overrides that reach a shell and are more than one word there. Raises SettingsError.
 
-    A value does if a dvc.yaml refers to its key, or if a command contains it after DVC has put all values in. What
-    stands in params.yaml itself is left to whoever wrote it, and dvc.yaml. Raises SettingsError.
+    A value does if a dvc.yaml refers to its key, or if a command contains it after DVC has put all values in.
     """
     given = flat(overrides)
     risky = {key: [text for text in _texts(value) if not WORD.fullmatch(text)] for key, value in given.items()}

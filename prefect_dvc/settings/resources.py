@@ -11,10 +11,13 @@
 must have, such as `tpu` or `licence`. A stage with a label or with `gpu` may run on a worker.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from prefect_dvc.errors import Refusal
 
 GPU, GPU_MEMORY, CPUS, MEMORY = "gpu", "gpu_memory", "cpus", "memory"
 BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -25,7 +28,7 @@ NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 Resources = Mapping[str, int]  # bytes for both memories, otherwise a count
 
 
-class NeedsError(ValueError):
+class NeedsError(Refusal, ValueError):
     """`meta` has a value of another form; the message has the key, the value and the form."""
 
 
@@ -51,16 +54,7 @@ def labels(resources: Resources) -> dict[str, int]:
 
 
 def read_needs(meta: object) -> Needs:
-    """Read the needs of a stage from its `meta`; other keys of it are left to others.
-
-    Args:
-        meta: The value of `meta` in dvc.yaml, None if there is none.
-
-    Returns:
-        The needs.
-
-    Raises:
-        NeedsError: A value has another form.
+    """Read the needs of a stage from its `meta`, whose other keys are left to others. Raises NeedsError.
 
     Example:
         >>> read_needs({"resources": {"gpu": 1, "gpu_memory": "16GB"}, "timeout": "3h"})
@@ -81,12 +75,7 @@ def read_needs(meta: object) -> Needs:
 
 
 def read_resources(given: object) -> dict[str, int]:
-    """Read `resources`: one label, a list of labels, or amounts by name; raises NeedsError.
-
-    Example:
-        >>> read_resources("gpu"), read_resources({"tpu": 4, "memory": "8GB"})
-        ({'gpu': 1}, {'tpu': 4, 'memory': 8000000000})
-    """
+    """Read `resources`: one label, a list of labels, or amounts by name; raises NeedsError."""
     if given is None:
         return {}
     amounts = dict.fromkeys([given], 1) if isinstance(given, str) else given
@@ -109,6 +98,14 @@ def written(resources: Resources) -> str:
 def gigabytes(amount: int) -> str:
     """Write bytes in GB, rounded down to a tenth, so that nobody is promised more than there is."""
     return f"{amount // 10**8 / 10:g}GB"
+
+
+def whole(name: str, default: int, meaning: str) -> int:
+    """Return the whole number above 0 that an environment variable sets. Raises NeedsError."""
+    given = os.environ.get(name, str(default))
+    if not given.isdecimal() or int(given) < 1:
+        raise NeedsError(f"{name}={given!r} is not a number of {meaning}.")
+    return int(given)
 
 
 def _amount(name: str, amount: object) -> int:

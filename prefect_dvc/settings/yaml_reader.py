@@ -1,11 +1,14 @@
 """YAML as DVC reads it, by version 1.2, in which `no` is a text; here a day such as 2026-11-21 is one, too."""
 
+from pathlib import Path
 from typing import Any
 
 import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from prefect_dvc.errors import SettingsError
 
 MOST_VALUES = 200_000
 
@@ -32,9 +35,7 @@ def _size(value: Any, seen: tuple[int, ...] = ()) -> int:
 
 
 def read_yaml(text: str) -> Any:
-    """Read a text; one that `yaml.safe_dump` wrote comes back unchanged, since it puts such texts in quotes.
-
-    Raises yaml.YAMLError.
+    """Read a text, also one that `yaml.safe_dump` wrote, which puts such texts in quotes. Raises yaml.YAMLError.
 
     Example:
         >>> read_yaml("{language: no, since: 2026-11-21, rate: 1e-05}")
@@ -50,6 +51,14 @@ def read_yaml(text: str) -> Any:
     except (YAMLError, ValueError) as error:  # the second for an integer of thousands of digits, or of none
         raise yaml.YAMLError(_problem(error)) from error
     return content
+
+
+def read_file(path: Path) -> Any:
+    """Read a YAML file. Raises SettingsError."""
+    try:
+        return read_yaml(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not YAML: {error}") from error
 
 
 def _problem(error: Exception) -> str:

@@ -12,18 +12,9 @@ from pathlib import Path
 
 
 def editable_packages(root: Path, directory: Path) -> dict[str, str]:
-    """Return the variables by which commands import such packages from a run's directory.
+    """Return PYTHONPATH, by which commands import such packages of the workspace `root` from a run's directory.
 
-    Args:
-        root: The workspace.
-        directory: That of the run.
-
-    Returns:
-        PYTHONPATH, or nothing if no package is installed from the workspace, or if it is where the run works.
-
-    Example:
-        >>> editable_packages(Path("nowhere"), Path("elsewhere"))
-        {}
+    Nothing if no package is installed from the workspace, or if it is where the run works.
     """
     top = root.resolve()
     if directory.resolve() == top:

@@ -1,10 +1,8 @@
 """Processes that know of each other: a lock that names its holder, and commands that end with the run.
 
-    run ── supervised ──> supervisor.py ──> the command
-     └ ends or is killed       └ ends its whole group, gently and then by force
-     └ holds locks             └ holds them, too, until the command has ended
-
-The package runs any graph, so it imports nothing of the repositories that it runs in.
+run ── supervised ──> supervisor.py ──> the command
+ └ ends or is killed       └ ends its whole group, gently and then by force
+ └ holds locks             └ holds them, too, until the command has ended
 """
 
 import fcntl
@@ -106,7 +104,7 @@ def locks() -> list[int]:
     return sorted(_locks)
 
 
-def end_group(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+def end_group(process: subprocess.Popen[bytes]) -> None:
     """End a supervised command, and wait until all its processes have ended."""
     with suppress(ProcessLookupError):
         process.terminate()
@@ -117,7 +115,15 @@ def end_group(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def kill_group(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+def end_groups(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """End some at once, since each may take its time."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        end_group(process)
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill the processes that are left of a supervised command."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -2,9 +2,8 @@
 
     gpu: 2, gpu_memory: [16.9GB, 85GB], cpus: 16, memory: 137.4GB, tpu: 4
 
-A worker writes this text into the description of its own queue in the work pool, where the
-caller and Prefect's page read it.
-Its owner changes it by PREFECT_DVC_RESOURCES, in the form that dvc.yaml has: `{gpu: 1, gpu_memory: 16GB, licence: 2}`.
+A worker writes this text into the description of its own queue in the work pool, where the caller reads it. Its owner
+changes it by PREFECT_DVC_RESOURCES, in the form that dvc.yaml has: `{gpu: 1, gpu_memory: 16GB, licence: 2}`.
 """
 
 import json
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.execution.slots import main_memory, processors
 from prefect_dvc.settings import resources
 from prefect_dvc.settings.resources import CPUS, GPU, GPU_MEMORY, MEMORY, NeedsError, Resources
@@ -38,7 +38,7 @@ else:
 """
 
 
-class CapacityError(Exception):
+class CapacityError(Refusal):
     """A worker's setting is not valid; the message has its name, its value and the form."""
 
 
@@ -108,10 +108,7 @@ def _capacity(content: dict[str, object]) -> Capacity:
 
 
 def measured() -> Capacity:
-    """Return the resources of this machine, with its owner's changes; raises CapacityError.
-
-    torch is asked for its cards unless the owner names a number of them or DISTILLERY_DEVICE is cpu.
-    """
+    """Return the resources of this machine; torch is asked for its cards unless the owner names some, or the cpu."""
     given = os.environ.get(GIVEN, "")
     try:
         own = read_capacity(given)
@@ -130,8 +127,5 @@ def _cards() -> tuple[int, ...]:
 
 
 def slots_per_card() -> int:
-    """Return the worker's PER_CARD; raises CapacityError."""
-    given = os.environ.get(PER_CARD, "1")
-    if not given.isdecimal() or int(given) < 1:
-        raise CapacityError(f"{PER_CARD}={given!r} is not a number of stages for each card; 1 is the default.")
-    return int(given)
+    """Return the worker's PER_CARD; raises NeedsError."""
+    return resources.whole(PER_CARD, 1, "stages for each card; 1 is the default")

@@ -1,7 +1,6 @@
 """The cards and labels of a machine that a stage holds while it runs: no other stage of this user gets them meanwhile.
 
-Several workers may share a machine, so the locks are the machine's: files that the system releases when a process ends.
-A stage gets all that it asks for or waits with nothing, since two that hold half each would wait for ever.
+Several workers may share a machine, so the locks are files. A stage gets all that it asks for or waits with nothing.
 """
 
 import os
@@ -32,12 +31,7 @@ def holding(
 ) -> Iterator[dict[str, str]]:
     """Wait for the cards of a stage, and hold them; yield the environment that shows the stage its cards and no other.
 
-    Args:
-        capacity: What the worker has; it must not lack any of it.
-        wanted: The resources of the stage.
-        holder: The name of the flow run, for those who wait.
-        per_card: How many stages share a card.
-        log: Told once what is waited for.
+    The worker must not lack any of what is wanted. `per_card` stages share a card; those who wait read `holder`.
     """
     told = False
     while True:

@@ -7,18 +7,15 @@
     fetch: that entry, its objects <──── objects, runs/KEY <───── give: outputs, run-cache entry
            the stage is restored from DVC's cache
 
-The key is that of DVC's run-cache: a hash of the command, the parameters and the inputs. Equal keys on both sides mean
-the same work, so for the caller the worker's result is that of an earlier run with the same inputs.
-
-Each step is a process of its own, which can be ended while a remote hangs (`python -m prefect_dvc.workers.handoff`).
-The worker gives its result again and again until the remote takes it. If the worker falls silent, the caller asks again
-once one is back: a stage that has run there is in its run-cache, and is only sent.
+The key is that of DVC's run-cache, a hash of the command, the parameters and the inputs: so the worker's result is that
+of an earlier run with the same inputs. Each step is a process of its own, which can be ended while a remote hangs. The
+worker gives its result again and again until the remote takes it. If it falls silent, the caller asks again once
+one is back: a stage that has run there is in its run-cache, and is only sent.
 """
 
 import contextlib
 import hashlib
 import json
-import logging
 import os
 import signal
 import socket
@@ -36,14 +33,14 @@ from dvc.exceptions import DownloadError
 from dvc.fs import generic
 from dvc.repo import Repo
 from dvc.stage import Stage as DvcStage
-from dvc_data.hashfile.hash_info import HashInfo
 
 from prefect_dvc import dvc_private
+from prefect_dvc.errors import reasons
 from prefect_dvc.execution.commands import Commands, Log
 from prefect_dvc.execution.graph import Stage
 from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import Run
-from prefect_dvc.system.remedies import reasons
+from prefect_dvc.execution.stages import Messages
 from prefect_dvc.workers.request import PROTOCOL, REFS, HandoffError, StageRequest, read_request, seconds
 from prefect_dvc.workers.versions import different, versions
 from prefect_dvc.workspace.contents import inside, overlaps
@@ -119,17 +116,8 @@ class Steps:
 def hand_off(run: Run, stage: Stage, log: Log) -> Outcome | None:
     """Run a stage on a worker that has its needs, unless there is a result already; its result is then in DVC's cache.
 
-    Args:
-        run: The run.
-        stage: One of its stages.
-        log: Told what the worker says.
-
-    Returns:
-        How the stage ended there; None if an earlier run, here or elsewhere, had the same inputs.
-
-    Raises:
-        HandoffError: It could not be handed off.
-        StageError: Its command failed.
+    Returns how the stage ended there; None if an earlier run, here or elsewhere, had the same inputs. Raises
+    HandoffError if it could not be handed off, StageError if its command failed.
     """
     from prefect_dvc.workers.pool import (  # imports Prefect, which takes 2 s; the steps do not need it
         obstacle,
@@ -170,8 +158,7 @@ def _refuse_uncommitted(directory: Path) -> None:
 def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]:
     """Publish `revision` while the block lasts; yield the git remote and the ref under which a worker can fetch it.
 
-    The remote is PREFECT_DVC_CODE_REMOTE, a name that both clones have, so that each uses its own address and
-    credentials. If it is unset, the remote is the path of the workspace, which a clone on the same host can read.
+    That is PREFECT_DVC_CODE_REMOTE, a name that both clones have, or the path of the workspace.
     """
     code, ref = os.environ.get("PREFECT_DVC_CODE_REMOTE", ""), f"{REFS}/{uuid.uuid4().hex}"
     put, remove = (
@@ -260,11 +247,10 @@ def take(repo: Repo, file: str) -> None:
     stage = _load(repo, request.stage)
     if not repo.config["core"].get("remote"):
         names = list(repo.config["remote"])
-        one = names[0] if names else "NAME"
+        add = "" if names else "dvc remote add --local NAME ADDRESS, then "
         raise HandoffError(
             f"The worker's clone on {socket.gethostname()} has no default DVC remote (its remotes: "
-            f"{', '.join(names) or 'none'}), where inputs come from and results go to. There: "
-            f"{'' if names else f'dvc remote add --local {one} ADDRESS, then '}dvc remote default --local {one}"
+            f"{', '.join(names) or 'none'}). There: {add}dvc remote default --local {[*names, 'NAME'][0]}"
         )
     dvc_private.run_cache_remote(repo)  # there is a remote, so the result can be given back
     if targets := _inputs(repo, stage):
@@ -309,7 +295,9 @@ def fetch(repo: Repo, entry: str) -> None:
     target.touch()  # DVC uses the newest entry of a key
     for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
         if failed := repo.cloud.pull(objects).failed:
-            kind = TransferError if all(_has(remote, _place(repo, each)) for each in failed) else HandoffError
+            store = repo.cloud.get_remote_odb(None, "hand-off")
+            there = all(_has(remote, store.oid_to_path(each.value)) for each in failed)
+            kind = TransferError if there else HandoffError
             raise kind(f"{len(failed)} objects of run-cache entry {entry} could not be fetched from the DVC remote.")
 
 
@@ -322,11 +310,6 @@ def _has(remote: Any, path: str) -> bool:
     if not remote.fs.exists(remote.path):  # a disk that is not mounted
         raise FileNotFoundError(f"There is no {remote.path}")
     return False
-
-
-def _place(repo: Repo, name: HashInfo) -> str:
-    """Return the path of an object in the default remote."""
-    return str(repo.cloud.get_remote_odb(None, "hand-off").oid_to_path(name.value))
 
 
 def _fetch_any(repo: Repo, key: str) -> bool:
@@ -401,19 +384,19 @@ STEPS: dict[str, Callable[..., Any]] = {"send": send, "fetch": fetch, "take": ta
 def run(step: str, given: str) -> int:
     """Do a step of `Steps.do`; print its result or its error, and return its status."""
     where = json.loads(given)
-    with _causes() as causes:
+    with Messages(lambda line: None) as messages:
         try:
             signal.setitimer(signal.ITIMER_REAL, seconds(STEP_SECONDS, HOUR))
             with opened(Path(where["directory"]), where["remote"]) as repo:
                 print(json.dumps(STEPS[step](repo, **where["options"])))
         except TransferError as error:
-            print(error, *map(_here, causes[-1:]))
+            print(error, *map(_here, messages.causes[-1:]))
             return FAILED
         except HandoffError as error:
             print(error)
             return REFUSED
         except Exception as error:  # any error of a remote's library ends here as one line
-            print(_here(error), *map(_here, causes[-1:]))
+            print(_here(error), *map(_here, messages.causes[-1:]))
             return REFUSED if isinstance(error, ConfigError) else FAILED  # there is no remote, or it is none
     return 0
 
@@ -421,24 +404,6 @@ def run(step: str, given: str) -> int:
 def _here(error: BaseException) -> str:
     """Return an error in one line that names this machine, since both sides use remotes."""
     return f"On {socket.gethostname()}: {reasons(error)}"
-
-
-@contextmanager
-def _causes() -> Iterator[list[BaseException]]:
-    """Collect the errors of single objects: DVC logs them, and then raises one that only counts them."""
-    found = list[BaseException]()
-
-    class Collector(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if record.exc_info and record.exc_info[1] is not None:
-                found.append(record.exc_info[1])
-
-    logger, collector = logging.getLogger("dvc_data.hashfile.transfer"), Collector()
-    logger.addHandler(collector)
-    try:
-        yield found
-    finally:
-        logger.removeHandler(collector)
 
 
 if __name__ == "__main__":

@@ -46,18 +46,13 @@ NO_CAPACITY = "does not name its resources, so it was not started by `prefect-dv
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds after which the caller no longer waits.
+    """Seconds after which the caller no longer waits."""
 
-    Args:
-        silence: Without a sign of life; on a busy machine a run takes a minute to start.
-        server: Without an answer from the server.
-        total: Of a hand-off.
-        absence: Without any online worker, after the one with the stage fell silent.
-    """
-
+    # Without a sign of life: on a busy machine a run takes a minute to start
     silence: float = field(default_factory=partial(seconds, "PREFECT_DVC_SILENCE_SECONDS", 120))
-    server: float = field(default_factory=partial(seconds, "PREFECT_DVC_SERVER_SECONDS", 180))
+    server: float = field(default_factory=partial(seconds, "PREFECT_DVC_SERVER_SECONDS", 180))  # without an answer
     total: float = 24 * 3600
+    # Without any online worker, after the one with the stage fell silent
     absence: float = field(default_factory=partial(seconds, "PREFECT_DVC_ABSENCE_SECONDS", 600))
 
 
@@ -141,7 +136,7 @@ def run_request(protocol: int, request: dict[str, Any], log: Log, stopped: Calla
     """Let a worker carry out `request`; return its run-cache entry KEY/VALUE and the outcome of the stage there.
 
     If contact was lost and a worker is back, it is asked again, unless the request is forced. Raises StageError if the
-    stage's command failed, LostError if the worker fell silent, HandoffError otherwise.
+    command failed, otherwise HandoffError.
     """
     again = 0 if request["force"] else ASKED_AGAIN
     while True:

@@ -1,7 +1,7 @@
 """The request that the caller sends to a GPU worker, and the remotes that a worker accepts in it.
 
-A request travels as the parameters of a flow run, and a worker runs the code that it names. So a worker trusts
-nothing: each field must have its form, and code and data come only from remotes that the worker's owner has listed.
+A worker runs the code that a request names. So it trusts nothing: each field must have its form, and code and data come
+only from remotes that the worker's owner has listed.
 
     code     git remotes of the worker's clone, by name or by address                        `git remote add`
     data     DVC remotes of the worker's clone, and the cache of a listed clone on the same host   `dvc remote add`
@@ -9,13 +9,14 @@ nothing: each field must have its form, and code and data come only from remotes
 """
 
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from dvc.config import Config
+from pydantic import ConfigDict, Field, Strict, ValidationError
+from pydantic.dataclasses import dataclass
 
 from prefect_dvc.execution.run import NotHandedOffError
 from prefect_dvc.settings.resources import LABEL
@@ -43,85 +44,46 @@ def seconds(name: str, default: float) -> float:
     return number
 
 
-@dataclass(frozen=True)
+Whole = Annotated[int, Strict(), Field(gt=0)]
+Address = Annotated[str, Strict(), Field(pattern=r"^[^\x00-\x1f]+$")]
+Texts = dict[Annotated[str, Strict()], Annotated[str, Strict()]]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class StageRequest:
     """A request to a worker. It travels as the parameters of a flow run, so it holds no secrets."""
 
-    stage: str
-    key: str
-    inputs: dict[str, str]  # the parts of the key, to tell why two keys differ
-    versions: dict[str, str]  # of Python and of the project's packages at the caller
-    revision: str
-    ref: str
-    code: str  # git remote, by its name in the worker's clone or by its address, that has `ref`
-    remote: str | None  # DVC remote by its address; None: the default one of each clone
-    force: bool
-    resources: dict[str, int]  # that the stage needs
-    timeout: float | None  # seconds that its command may take
-
-
-def _text(form: str) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, str) and re.fullmatch(form, value) is not None
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(part, str) for pair in value.items() for part in pair)
-
-
-def _is_amounts(value: object) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(name, str) and LABEL.fullmatch(name) and type(amount) is int and amount > 0
-        for name, amount in value.items()
-    )
-
-
-def _is_seconds(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-
-
-ADDRESS = _text(r"[^\x00-\x1f]+")
-FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {  # of each field of a request: the check, and its words
-    "stage": (_text(NAME), "the name of a stage, such as student, seeds@1 or models/dvc.yaml:student"),
-    "key": (_text(r"[0-9a-f]{64}"), "64 hexadecimal digits"),
-    "inputs": (_is_texts, "hashes by the names of inputs"),
-    "versions": (_is_texts, "versions by the names of packages"),
-    "revision": (_text(r"[0-9a-f]{40}([0-9a-f]{24})?"), "the full hash of a commit"),
-    "ref": (_text(rf"{REFS}/[0-9a-f]{{32}}"), f"{REFS}/ with 32 hexadecimal digits"),
-    "code": (ADDRESS, "the name or the address of a git remote"),
-    "remote": (lambda value: value is None or ADDRESS(value), "the address of a DVC remote"),
-    "force": (lambda value: isinstance(value, bool), "true or false"),
-    "resources": (_is_amounts, "whole numbers by name"),
-    "timeout": (lambda value: value is None or _is_seconds(value), "a number of seconds"),
-}
+    stage: Annotated[str, Field(pattern=rf"^{NAME}$")]
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    inputs: Texts  # the parts of the key, to tell why two keys differ
+    versions: Texts  # of Python and of the project's packages at the caller
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+    ref: Annotated[str, Field(pattern=rf"^{REFS}/[0-9a-f]{{32}}$")]
+    code: Address  # git remote, by its name in the worker's clone or by its address, that has `ref`
+    remote: Address | None  # DVC remote by its address; None: the default one of each clone
+    force: Annotated[bool, Strict()]
+    resources: dict[Annotated[str, Field(pattern=rf"^{LABEL.pattern}$")], Whole]  # that the stage needs
+    timeout: Annotated[float, Strict(), Field(gt=0)] | None  # seconds that its command may take
 
 
 def read_request(given: Mapping[str, Any]) -> StageRequest:
-    """Check the form of each field of a request that came with a flow run.
+    """Check the form of each field of a request that came with a flow run, which anybody may have sent.
 
-    Args:
-        given: The fields of a `StageRequest` by name; anybody may have sent them.
-
-    Returns:
-        The request; its remotes are not checked yet, see `code_remote` and `data_remote`.
-
-    Raises:
-        HandoffError: A field is missing, unknown, or malformed; the message has its name and its value.
-
-    Example:
-        >>> read_request({"stage": "student"})  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        prefect_dvc.workers.request.HandoffError: The request lacks code, force, inputs, key, ref, remote, ...
+    Its remotes are not checked yet, see `code_remote` and `data_remote`. Raises HandoffError.
     """
-    for word, different in (("lacks", set(FORMS) - set(given)), ("has the unknown", set(given) - set(FORMS))):
+    names = {each.name for each in fields(StageRequest)}
+    for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):
         if different:
             raise HandoffError(
                 f"The request {word} {', '.join(sorted(different))}; install the same version of prefect-dvc on "
                 "both sides."
             )
-    for name, (fits, form) in FORMS.items():
-        if not fits(given[name]):
-            raise HandoffError(f"The request's {name} is {given[name]!r}; it must be {form}.")
-    return StageRequest(**given)
+    try:
+        return StageRequest(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise HandoffError(f"The request's {name} is {given[name]!r}: {first['msg']}.") from None
 
 
 def code_remote(request: StageRequest, clone: Path) -> str:

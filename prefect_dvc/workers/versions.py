@@ -1,8 +1,4 @@
-"""The versions that a stage runs with: a worker with others is refused, since its result would get the caller's key.
-
-The packages are those that the project itself names in pyproject.toml, except its extra `dev`; a project without that
-file is compared by Python and DVC alone.
-"""
+"""The versions of Python, DVC and the packages in pyproject.toml: a worker with others would make another result."""
 
 import re
 import sys
@@ -18,34 +14,15 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 def versions(directory: Path) -> dict[str, str]:
-    """Return the versions of Python and of the project's packages that are installed here.
+    """Return the versions, by name, of Python and of the packages of a project that are installed here.
 
-    Args:
-        directory: The project, with its pyproject.toml.
-
-    Returns:
-        Versions by name. The part after a `+` is left out: 2.13.0+cpu and 2.13.0+cu128 differ only in the device.
-
-    Example:
-        >>> sorted(versions(Path("nowhere")))
-        ['Python', 'dvc']
+    The part after a `+` is left out: 2.13.0+cpu and 2.13.0+cu128 differ only in the device.
     """
     return {name: here for name in [*ALWAYS, *_named(directory / "pyproject.toml")] if (here := _here(name))}
 
 
 def different(caller: Mapping[str, str]) -> list[str]:
-    """List the caller's versions that are others here; a package that is not here is left to its import.
-
-    Args:
-        caller: What `versions` returned at the caller.
-
-    Returns:
-        One text for each difference, such as "numpy 2.4.6 at the caller, 2.3.5 on the worker".
-
-    Example:
-        >>> different({"Python": sys.version.split()[0].rpartition(".")[0]})
-        []
-    """
+    """List the caller's `versions` that are others here; a package that is not here is left to its import."""
     found = {name: _here(name) for name in sorted(caller)}
     others = {name: here for name, here in found.items() if here and here != caller[name]}
     return [f"{name} {caller[name]} at the caller, {here} on the worker" for name, here in others.items()]

@@ -4,20 +4,15 @@ Nothing is written before all of it is known to be safe. A file is only replaced
 content is in DVC's cache or in git, or it is an output that nobody has edited since DVC noted it. Whatever else lies in
 the way is named, and the run stays kept.
 
-A kept run notes its outputs in the message of its commit, since dvc.lock has those of all stages:
-
-    Run 20261121-153012-3fa2
-
-    {"model.bin": {"now": "7d8f...", "was": "09b1...", "cached": true}}
+A kept run notes its outputs in the message of its commit: {"model.bin": {"now": "7d8f...", "was": "09b1...", ...}}
 """
 
 import argparse
 import json
 import os
 import shutil
-import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -29,65 +24,69 @@ from dvc_objects.fs.generic import transfer
 from prefect_dvc.system.process import held
 from prefect_dvc.workspace.contents import LEGACY, MD5, Content, cached, contents, covers, inside, store
 from prefect_dvc.workspace.directory import REFS, RUNS
-from prefect_dvc.workspace.git import END, WorkspaceError, changed, git, has_content, paths
+from prefect_dvc.workspace.git import (
+    END,
+    PLAIN,
+    PROGRAM,
+    Entry,
+    WorkspaceError,
+    changed,
+    contents_of,
+    git,
+    has_content,
+    paths,
+    restore,
+    tree,
+)
 from prefect_dvc.workspace.inputs import add_unseen, copy
 from prefect_dvc.workspace.snapshot import commit_of_run, dvc_at_rest, snapshot
 
+NOTHING = "0" * 40  # with mode 0, it takes a path out of an index
 SHOWN = 10  # files that an error names
 
 
 @dataclass(frozen=True)
 class Output:
-    """An output of a kept run.
+    """An output of a kept run."""
 
-    Args:
-        now: DVC's hash of it.
-        was: That before the run, None if dvc.lock had none.
-        cached: Whether it is in DVC's cache; otherwise git has it, or the directory of the run.
-        executable: Whether it is a file that the system runs.
-        hash_name: The kind of its hash: DVC's before version 3 was another.
-    """
-
-    now: str
-    was: str | None
-    cached: bool = True
+    now: str  # DVC's hash of it
+    was: str | None  # that before the run, None if dvc.lock had none
+    cached: bool = True  # whether it is in DVC's cache; otherwise git has it, or the directory of the run
     executable: bool = False
-    hash_name: str = MD5
+    hash_name: str = MD5  # DVC's before version 3 was another
 
 
 Outputs = Mapping[str, Output]  # by path from the top of the repository
 
 
-def keep(root: Path, directory: Path, name: str, outputs: Outputs, cached: Iterable[str] = ()) -> str:
+def keep(root: Path, directory: Path, name: str, outputs: Outputs, cached: Sequence[str] = ()) -> str:
     """Commit the run's results (dvc.lock, parameters, reports), tagged prefect-dvc/runs/`name`; return the commit.
 
-    Args:
-        root: The workspace.
-        directory: That of the run.
-        name: Its name.
-        outputs: Those of its stages.
-        cached: The paths of all outputs that DVC's cache has, which do not get into the commit.
+    `outputs` are those of its stages; what DVC's cache has, `cached`, does not get into the commit.
     """
     noted = json.dumps({path: asdict(output) for path, output in outputs.items()}, indent=1)
-    revision = commit_of_run(root, directory, f"Run {name}\n\n{noted}\n", cached)
+    uncached = [path for path, output in outputs.items() if not output.cached]
+    revision = commit_of_run(root, directory, f"Run {name}\n\n{noted}\n", cached, uncached)
     git(root, "update-ref", END, f"{REFS}/{name}", revision)
     return revision
 
 
-def untrack_outputs(repo: Repo, root: Path) -> list[str]:
-    """Take outputs that DVC's cache has out of the index of a run's directory, if the workspace's does not have them.
+def track_outputs(repo: Repo, root: Path) -> list[str]:
+    """Let git in a run's directory track the outputs of DVC's cache that it tracks in the workspace: DVC refuses them.
 
-    They are in the snapshot if .gitignore does not name them, as after a stage that failed; DVC refuses outputs that
-    git tracks. Return the paths of all such outputs.
+    The snapshot has others if .gitignore does not name them yet, and lacks those that are deleted. Return the paths of
+    all outputs that DVC's cache has.
     """
-    cached = [path for path, out in inside(repo.index.outs, Path(repo.root_dir)) if out.use_cache]
-    own = set(paths(git(root, "ls-files", "-z")))
-    here = set(paths(git(Path(repo.root_dir), "ls-files", "-z"))) - own
-    if found := sorted(file for file in here if any(covers(path, file) for path in cached)):
-        listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
-        git(
-            Path(repo.root_dir), "rm", "--cached", "--quiet", *listed, given="\0".join(found), GIT_LITERAL_PATHSPECS="1"
-        )
+    directory = Path(repo.root_dir)
+    cached = [path for path, out in inside(repo.index.outs, directory) if out.use_cache]
+    own, here = (
+        {row.split("\t", 1)[1]: row for row in paths(git(place, "ls-files", "--stage", "-z"))}
+        for place in (root, directory)
+    )
+    differing = [path for path in own.keys() ^ here.keys() if any(covers(out, path) for out in cached)]
+    rows = [own.get(path) or f"0 {NOTHING}\t{path}" for path in sorted(differing)]
+    if rows:
+        git(directory, "update-index", "-z", "--index-info", given="\0".join(rows))
     return cached
 
 
@@ -119,71 +118,68 @@ def outputs_of(root: Path, name: str) -> Outputs:
     try:
         return {path: Output(**noted) for path, noted in json.loads(message).items()}
     except (ValueError, TypeError, AttributeError) as error:
-        tag = f"{REFS.removeprefix('refs/tags/')}/{name}"
-        raise WorkspaceError(
-            f"Run {name} was kept by an earlier version, without a list of its outputs. Its dvc.lock is in the tag "
-            f"{tag}: git show {tag}:dvc.lock > dvc.lock, then dvc checkout."
-        ) from error
+        told = f"Run {name} was kept by an earlier version, without a list of its outputs. Its dvc.lock is in its tag:"
+        raise WorkspaceError(f"{told} git show {REFS}/{name}:dvc.lock > dvc.lock, then dvc checkout.") from error
 
 
 def apply_run(root: Path, name: str) -> None:
-    """Bring run `name` back to the workspace.
-
-    Raises WorkspaceError, and changes nothing, if the workspace has changed one of the run's files since, if a file of
-    the user's own lies in the place of an output, or if an output is not to be had any more.
-    """
+    """Bring run `name` back to the workspace. Raises WorkspaceError, and changes nothing, if that is not safe."""
     after = git(root, "rev-parse", "--verify", END, f"{REFS}/{name}")
     before = git(root, "rev-parse", "--verify", END, f"{after}^")
     outputs = outputs_of(root, name)
     with held(root / RUNS / "workspace.lock", name, wait=True):  # wait for another run that is brought back
-        files = changed(root, before, after)
+        files = {path for path in changed(root, before, after) if not any(covers(out, path) for out in outputs)}
+        files -= _as_they_are(root, after, files)
         _refuse_changed(root, name, files, before, after)
-        with dvc_at_rest(root), Repo(str(root)) as repo:
-            listed = git(root, "ls-tree", "-r", "-z", "--format=%(objecttype) %(path)", END, after)
-            in_git = {entry[5:] for entry in paths(listed) if entry.startswith("blob ")}  # not of a submodule
-            there = {path for path in outputs if any(covers(path, file) for file in in_git)}
-            wanted = {path: out for path, out in outputs.items() if out.cached or path not in there}
-            changes = [_change(repo, root / RUNS / name, path, out) for path, out in wanted.items()]
+        with dvc_at_rest(root), _directory(root, name, after, outputs) as directory, Repo(str(root)) as repo:
+            changes = [_change(repo, directory, path, out) for path, out in outputs.items()]
             _refuse_lost(name, changes)
             _refuse_unsaved(repo, name, changes)
-            if files:
-                _restore(root, name, after, sorted(files), stage=bool(repo.config["core"].get("autostage")))
+            restore(root, after, files, root)
+            if repo.config["core"].get("autostage"):
+                _stage(root, files)
             for change in changes:
                 _make(repo, change)
 
 
-def _restore(root: Path, name: str, revision: str, files: Sequence[str], *, stage: bool) -> None:
-    """Write files of a run's commit; with `stage` (core.autostage), add those to the index that DVC would.
+@contextmanager
+def _directory(root: Path, name: str, revision: str, outputs: Outputs) -> Iterator[Path]:
+    """Yield the run's directory; if it is gone, for a while one with the outputs that git has."""
+    directory = root / RUNS / name
+    if directory.exists():
+        yield directory
+        return
+    uncached = [path for path, output in outputs.items() if not output.cached]
+    in_git = [path for path in tree(root, revision) if any(covers(out, path) for out in uncached)]
+    ignoring = [path for path in tree(root, revision) if Path(path).name == ".dvcignore"]  # they count in hashes
+    try:
+        (directory / ".dvc").mkdir(parents=True)
+        restore(root, revision, [*in_git, *ignoring], directory)
+        yield directory
+    finally:
+        shutil.rmtree(directory)
 
-    Those that DVC writes have the line ends that it gave them, also if git would convert them.
-    """
+
+def _stage(root: Path, files: Iterable[str]) -> None:
+    """Add the files that DVC writes to the index, as it does with core.autostage."""
     own = [file for file in files if Path(file).name in (".gitignore", "dvc.lock") or file.endswith(".dvc")]
-    files = sorted(set(files) - (_as_they_are(root, revision, files) - set(own)))
-    for where, wanted in (("--worktree", files), ("--staged", own if stage else [])):
-        listed = [f"--source={revision}", where, "--pathspec-from-file=-", "--pathspec-file-nul"]
-        if wanted:
-            git(root, "restore", *listed, given="\0".join(wanted), GIT_LITERAL_PATHSPECS="1")
-    for file in own:
-        if (written := root / RUNS / name / file).is_file() and (root / file).is_file():
-            copy(written.parent, written, root / file)
+    git(root, "update-index", "--add", "--remove", "-z", "--stdin", given="\0".join(own))
 
 
 def _as_they_are(root: Path, revision: str, files: Iterable[str]) -> set[str]:
-    """Return those that the workspace has with the content of a commit already, perhaps with line ends of its own."""
-    plain = [file for file in files if (root / file).is_file() and not (root / file).is_symlink() and "\n" not in file]
-    here = git(root, "hash-object", "--stdin-paths", given="\n".join(plain)).split() if plain else []
-    listed = git(root, "ls-tree", "-r", "-z", "--format=%(objectmode) %(objectname) %(path)", END, revision)
-    there = {path: (mode, name) for mode, name, path in (row.split(" ", 2) for row in paths(listed))}
-    modes = ["100755" if os.access(root / file, os.X_OK) else "100644" for file in plain]
-    return {file for file, *found in zip(plain, modes, here, strict=True) if there.get(file) == tuple(found)}
+    """Return those that the workspace has, byte for byte, as a commit has them."""
+    there = tree(root, revision)
+    plain = [file for file in files if (root / file).is_file() and not (root / file).is_symlink()]
+    modes = {file: PROGRAM if os.access(root / file, os.X_OK) else PLAIN for file in plain}
+    return {file for file, name in contents_of(root, plain).items() if there.get(file) == Entry(modes[file], name)}
 
 
 def _refuse_changed(root: Path, name: str, files: set[str], before: str, after: str) -> None:
     """Refuse if the workspace has changed a file of the run since, and not to the run's own content."""
     now = snapshot(root)
     touched = files & changed(root, before, now) & changed(root, after, now)
-    known = set(paths(git(root, "ls-tree", "-r", "-z", "--name-only", END, now)))
-    touched |= {path for path in files - known if (root / path).is_file() and not has_content(root, root / path)}
+    unknown = [path for path in files - tree(root, now).keys() if (root / path).is_file()]
+    touched |= {path for path in unknown if not has_content(root, path)}
     if touched:
         raise WorkspaceError(
             f"The workspace has changed {', '.join(sorted(touched))} since run {name} began. Commit or move the "
@@ -211,7 +207,7 @@ def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
     if target is None and not output.cached and (directory / path).exists():
         # The workspace's own .dvcignore leaves out all that lies below .dvc. A link may lead nowhere by now.
         found = Content()
-        with suppress(OSError), Repo(str(directory)) as run:
+        with suppress(OSError), Repo(str(directory), config={"core": {"no_scm": True}}) as run:
             found = contents(run, directory / path, output.hash_name)
         target, source = (found, directory / path) if found.total == output.now else (None, None)
     if target is None:
@@ -239,11 +235,7 @@ def _refuse_lost(name: str, changes: Iterable[_Change]) -> None:
 def _refuse_unsaved(repo: Repo, name: str, changes: Iterable[_Change]) -> None:
     """Refuse to replace a file that is in neither DVC's cache nor git."""
     root = Path(repo.root_dir)
-    files = [
-        (change.path / file if file else change.path, oid)
-        for change in changes
-        for file, oid in change.replaced.items()
-    ]
+    files = [(change.path / file, oid) for change in changes for file, oid in change.replaced.items()]
     unsaved = [str(file.relative_to(root)) for file, oid in files if not _is_saved(repo, root, file, oid)]
     if unsaved:
         raise WorkspaceError(
@@ -252,12 +244,9 @@ def _refuse_unsaved(repo: Repo, name: str, changes: Iterable[_Change]) -> None:
         )
 
 
-def _file(path: Path, name: str) -> Path:
-    return path / name if name else path
-
-
 def _is_saved(repo: Repo, root: Path, file: Path, oid: str) -> bool:
-    return any(store(repo, kind).exists(oid) for kind in (MD5, LEGACY)) or has_content(root, file)
+    path = file.relative_to(root).as_posix()
+    return any(store(repo, kind).exists(oid) for kind in (MD5, LEGACY)) or has_content(root, path)
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -270,17 +259,17 @@ def _make(repo: Repo, change: _Change) -> None:
     if change.path.is_symlink() and not change.path.is_dir() and change.write:  # one to a directory elsewhere stays
         change.path.unlink()
     for name in change.remove:
-        _file(change.path, name).unlink()
+        (change.path / name).unlink()
     if "" not in change.target.files and not change.path.is_dir():
         change.path.mkdir(parents=True)
     for name in change.write:
-        file = _file(change.path, name)
+        file = change.path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.is_dir() and not any(each.is_file() for each in file.rglob("*")):
             shutil.rmtree(file)
         file.unlink(missing_ok=True)
         if change.source is not None:
-            copy(change.source, _file(change.source, name), file)
+            copy(change.source, change.source / name, file)
         else:
             objects = store(repo, change.output.hash_name)
             stored = objects.oid_to_path(change.target.files[name])
@@ -293,13 +282,6 @@ def _make(repo: Repo, change: _Change) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="prefect-dvc apply", description="Bring a kept run back to the workspace.")
+    parser = argparse.ArgumentParser(description="Bring a kept run back to the workspace.")
     parser.add_argument("name", help=f"name of a kept run: `git for-each-ref {REFS}` lists them")
-    try:
-        apply_run(Path.cwd(), parser.parse_args().name)
-    except (WorkspaceError, OSError) as error:
-        sys.exit(f"prefect-dvc apply: {error}")
-
-
-if __name__ == "__main__":
-    main()
+    apply_run(Path.cwd(), parser.parse_args().name)

@@ -14,6 +14,7 @@ from dvc_data.hashfile.tree import Tree
 from dvc_objects.errors import ObjectFormatError
 
 from prefect_dvc.dvc_private import is_remote_or_database
+from prefect_dvc.settings.graph_files import GRAPH
 
 MD5, LEGACY = "md5", "md5-dos2unix"  # the second is that of DVC before version 3
 
@@ -87,3 +88,44 @@ def _content(found: Any) -> Content:
     if isinstance(found, Tree):
         return Content(total, {"/".join(key): info.value for key, _, info in found})
     return Content(total, {"": total})
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An output that dvc.lock or a .dvc file has."""
+
+    path: str  # from the top of the repository
+    hash: str
+    cached: bool  # by DVC; the others are in git
+    remote: str | None = None  # DVC remote of its own, by name
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """All of them, and the paths of the artifacts, by name as `dvc artifacts get` takes it: model, or sub:model."""
+
+    outputs: tuple[Recorded, ...]
+    artifacts: Mapping[str, str]
+
+    def at(self, path: str) -> list[Recorded]:
+        """List the outputs that have `path`: one or none."""
+        return [output for output in self.outputs if covers(output.path, path)]
+
+
+def read_outputs(root: Path, revision: str | None = None) -> Outputs:
+    """Read the outputs that have a hash, at a commit or, without one, as they stand in the directory `root`.
+
+    Raises DvcException if a dvc.yaml, a dvc.lock or a .dvc file is not one.
+    """
+    with Repo(str(root), rev=revision) as repo:
+        found = tuple(
+            Recorded(path, str(out.hash_info.value), out.use_cache, out.remote)
+            for path, out in inside(repo.index.outs, Path(repo.root_dir))
+            if out.hash_info
+        )
+        artifacts: dict[str, str] = {}
+        for file, of_file in repo.artifacts.read().items():
+            folder = Path(file).parent
+            before = "" if file == GRAPH else f"{folder}:"
+            artifacts |= {f"{before}{name}": (folder / each.path).as_posix() for name, each in of_file.items()}
+        return Outputs(found, artifacts)

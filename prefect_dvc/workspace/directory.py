@@ -1,14 +1,12 @@
-"""A run's own directory: a git worktree of a snapshot of the workspace, which shares its DVC cache.
+"""A run's own directory: a git worktree with the files of the workspace, which shares its DVC cache.
 
     workspace ──snapshot──> commit (uncommitted changes too) ──> .dvc/tmp/runs/NAME   the run works here
         ^                                                             │
         └────────────── apply (only when asked) <── keep: refs/tags/prefect-dvc/runs/NAME
 
-Runs and developers do not interfere: each has its own files, and DVC's cache takes objects from many at once. Files
-that git does not track but a run needs are copied (workspace/inputs.py); those of `paths.brought` of flows.yaml
-are hard-linked, which costs nothing, and is right if stages replace these files and never change them. A state that is
-changed in place, such as that of a crawl (`paths.shared`), is one for the workspace and all runs. A killed run leaves
-it as a killed stage of the workspace does.
+Runs and developers do not interfere: each has its own files, and DVC's cache takes objects from many at once. The files
+of `paths.brought` of flows.yaml are hard-linked, which is right if stages replace them and never change them. A state
+that is changed in place, such as that of a crawl (`paths.shared`), is one for the workspace and all runs.
 """
 
 import shutil
@@ -24,7 +22,8 @@ from prefect_dvc.dvc_private import LocalConfig
 from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.system.process import HeldError, held
 from prefect_dvc.workspace.git import END, WorkspaceError, git
-from prefect_dvc.workspace.inputs import bring_parameter_files, bring_repositories
+from prefect_dvc.workspace.inputs import bring_parameter_files, bring_repositories, bring_tracked
+from prefect_dvc.workspace.snapshot import dvc_at_rest, snapshot
 
 RUNS = Path(".dvc/tmp/runs")
 KEYS = Path(".dvc/tmp/keys")  # a lock for each piece of work that a run does
@@ -33,13 +32,21 @@ KEPT_DAYS = 7.0
 
 
 @contextmanager
-def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
-    """Make the directory of run `name` at `revision`; it stays for inspection until `prune` finds it old."""
+def worktree(root: Path, name: str, revision: str | None = None) -> Iterator[Path]:
+    """Make the directory of run `name`, of a commit or of the workspace as it is; it stays until `prune` finds it old.
+
+    The workspace's files are copied: on their way through a commit, git could convert them.
+    """
     directory, paths = root.absolute() / RUNS / name, read_config(root).paths
     _refuse_submodule(root)
+    commit = revision or snapshot(root)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with held(directory.with_suffix(".lock"), name):
-        git(root, "worktree", "add", "--quiet", "--detach", END, str(directory), revision)
+        options = ["--no-checkout"] * (revision is None)
+        git(root, "worktree", "add", "--quiet", "--detach", *options, END, str(directory), commit)
+        if revision is None:
+            with dvc_at_rest(root):
+                bring_tracked(root, directory)
         bring_repositories(root, directory)
         bring_parameter_files(root, directory)
         _share_cache(root, directory)
@@ -65,10 +72,7 @@ def _refuse_submodule(root: Path) -> None:
 
 
 def _share_cache(root: Path, directory: Path) -> None:
-    """Let DVC in the worktree use the workspace's settings, remotes and cache, also its kind of links (cache.type).
-
-    Hard links by default would save copies, but a stage that changes its input in place would change the cache.
-    """
+    """Let DVC in the worktree use the workspace's settings, remotes and cache, also its kind of links (cache.type)."""
     own = Config(str(root.absolute() / ".dvc"))
     cache = {"dir": str(root.absolute() / ".dvc/cache")} | own["cache"]
     with LocalConfig(str(directory / ".dvc")).edit("local") as settings:
@@ -120,25 +124,12 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
 
 
 def retire(root: Path, days: float, number: int) -> list[str]:
-    """Delete the tags of kept runs that are older than `days` and not among the newest `number`.
+    """Delete the tags of kept runs older than `days` and not among the newest `number`; return their names, sorted.
 
     A promoted model has a commit and tags of its own, and stays. The data of the others goes with the next `dvc gc`.
-
-    Args:
-        root: The workspace.
-        days: Every younger run is kept.
-        number: So many are kept, however old.
-
-    Returns:
-        The names of the runs, the oldest first.
-
-    Example:
-        >>> retire(Path.cwd(), days=90, number=100)  # doctest: +SKIP
-        ['20260801-030012-3fa2']
     """
-    names = [
-        ref.removeprefix(f"{REFS}/") for ref in git(root, "for-each-ref", "--format=%(refname)", END, REFS).split()
-    ]
+    refs = git(root, "for-each-ref", "--format=%(refname)", END, REFS).split()
+    names = [ref.removeprefix(f"{REFS}/") for ref in refs]
     oldest = f"{datetime.now() - timedelta(days=days):%Y%m%d-%H%M%S}"  # a name begins with its time
     retired = [name for name in sorted(names)[: max(0, len(names) - number)] if name < oldest]
     for name in retired:

@@ -1,40 +1,56 @@
-"""git in somebody's repository: no hook of theirs runs, and no variable of another git leads it elsewhere."""
+"""git in somebody's repository: no hook of theirs runs, and no variable of another git leads it elsewhere.
+
+A repository may have git convert files on their way to and from a commit: line ends, $Id$, encodings, filters. So no
+byte of a run travels through a commit: files of the workspace are copied, and those that a run has written are in its
+commit as they are (snapshot.py), and come out of it in the same way (`restore`).
+"""
 
 import os
+import re
 import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.system.process import without_git
 
+IDENTITY = {"NAME": "prefect-dvc", "EMAIL": "prefect-dvc@localhost"}  # of commits and tags
 END = "--end-of-options"  # for git: a value follows, even if it begins with a hyphen
-LINK, REPOSITORY = "120000", "160000"  # modes of a symbolic link and of a submodule in a tree
+PLAIN, PROGRAM, LINK, REPOSITORY = "100644", "100755", "120000", "160000"  # modes in a tree; the last of a submodule
 
 
-class WorkspaceError(Exception):
+class WorkspaceError(Refusal):
     """The repository is not as a run needs it, or git failed; the message has git's own."""
 
 
 def git(root: Path, *arguments: str, given: str = "", **environment: str) -> str:
-    """Run git in the repository `root` with the input `given`; return its stripped output.
+    """Run git in the repository `root` with the input `given`; return its output.
 
-    The user's hooks do not run: they are for the user's own commits and pushes. Raises WorkspaceError with git's
-    message if it fails, and if `root` is not the top of a repository or of a worktree.
+    No hook of the user's runs. Raises WorkspaceError with git's message if it fails, and if `root` is not at the top.
     """
+    return _decoded(_git(root, *arguments, given=given, **environment)).strip("\n")
+
+
+def _git(root: Path, *arguments: str, given: str = "", **environment: str) -> bytes:
     ceiling = {"GIT_CEILING_DIRECTORIES": str(root.absolute().parent)}  # a run's directory lies in the workspace's
     done = subprocess.run(
-        ["git", "-c", "core.hooksPath=/dev/null", *arguments],
+        ["git", "-c", "core.hooksPath=/dev/null", "-c", "core.safecrlf=false", *arguments],
         cwd=root,
         env=without_git(os.environ) | ceiling | environment,
-        input=given,
+        input=os.fsencode(given),
         capture_output=True,
-        encoding="utf-8",
-        errors="surrogateescape",  # a path may have any bytes
         check=False,
     )
     if done.returncode:
-        raise WorkspaceError(f"git {arguments[0]} failed in {root}: {done.stderr.strip()}{_remedy(root, done.stderr)}")
-    return done.stdout.strip()
+        message = _decoded(done.stderr)
+        raise WorkspaceError(f"git {arguments[0]} failed in {root}: {message.strip()}{_remedy(root, message)}")
+    return done.stdout
+
+
+def _decoded(output: bytes) -> str:
+    return output.decode("utf-8", "surrogateescape")  # a path may have any bytes
 
 
 def _remedy(root: Path, message: str) -> str:
@@ -56,11 +72,32 @@ def paths(output: str) -> list[str]:
     return [path for path in output.split("\0") if path]
 
 
-def special_entries(root: Path, revision: str) -> dict[str, str]:
-    """Return the symbolic links and the submodules of a commit: their modes by path."""
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a tree or of an index."""
+
+    mode: str
+    name: str  # git's name of the content
+
+
+def tree(root: Path, revision: str) -> dict[str, Entry]:
+    """Return the entries of a commit by path."""
     rows = (row.split("\t", 1) for row in paths(git(root, "ls-tree", "-r", "-z", END, revision)))
-    modes = {path: about.partition(" ")[0] for about, path in rows}
-    return {path: mode for path, mode in modes.items() if mode in (LINK, REPOSITORY)}
+    return {path: Entry(about.split()[0], about.split()[2]) for about, path in rows}
+
+
+def leads_out(root: Path, link: Path) -> bool:
+    """Return whether a link leads out of the repository; links in a circle lead nowhere."""
+    with suppress(RuntimeError):
+        return not link.resolve().is_relative_to(root.resolve())
+    return False
+
+
+def text_at(root: Path, revision: str, path: str) -> str | None:
+    """Return the text of a file of a commit; None if it has no such file."""
+    with suppress(WorkspaceError):
+        return git(root, "show", END, f"{revision}:{path}")
+    return None
 
 
 def ignored(root: Path) -> list[str]:
@@ -75,12 +112,11 @@ def repositories_inside(root: Path) -> list[str]:
     return [path.rstrip("/") for path in found if path.endswith("/") and (root / path / ".git").exists()]
 
 
-def has_content(root: Path, file: Path) -> bool:
-    """Return whether the index or the last commit has a file as it is, so that it can be had again."""
-    name, path = git(root, "hash-object", END, str(file)), file.relative_to(root)
+def has_content(root: Path, path: str) -> bool:
+    """Return whether the index or the last commit has a file as it is, so that git can write it again."""
     for place in (f":{path}", f"HEAD:{path}"):
         with suppress(WorkspaceError):  # it has no such file
-            if git(root, "rev-parse", "--verify", "--quiet", END, place) == name:
+            if _git(root, "cat-file", "--filters", place) == (root / path).read_bytes():
                 return True
     return False
 
@@ -88,3 +124,48 @@ def has_content(root: Path, file: Path) -> bool:
 def changed(root: Path, before: str, after: str) -> set[str]:
     """Return the paths that differ between two commits; of a renamed file, both."""
     return set(paths(git(root, "diff", "--name-only", "--no-renames", "-z", END, before, after)))
+
+
+def commit_tree(root: Path, files: str, message: str, parents: Sequence[str] = ("HEAD",)) -> str:
+    """Commit a tree, on no branch."""
+    options = [part for parent in parents for part in ("-p", parent)]
+    who = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in IDENTITY.items()}
+    return git(root, "commit-tree", *options, "-F", "-", END, files, given=message, **who)
+
+
+def contents_of(root: Path, files: Iterable[str], *options: str) -> dict[str, str]:
+    """Return git's names of the contents of files, as they are; with the option -w, git has them afterwards."""
+    listed = list(files)
+    quoted = ['"{}"'.format(re.sub(r'["\\]', r"\\\g<0>", file).replace("\n", "\\n")) for file in listed]
+    if not listed:
+        return {}
+    names = git(root, "hash-object", "--no-filters", "--stdin-paths", *options, given="\n".join(quoted)).split()
+    return dict(zip(listed, names, strict=True))
+
+
+def restore(root: Path, revision: str, files: Iterable[str], target: Path) -> None:
+    """Write files of a commit to a directory as the commit has them, and remove there those that it does not have."""
+    there = tree(root, revision)
+    wanted = {path: there.get(path) for path in files}
+    found = {path: entry for path, entry in wanted.items() if entry is not None and entry.mode != REPOSITORY}
+    contents = _contents(root, [entry.name for entry in found.values()])
+    for path in wanted:
+        (target / path).unlink(missing_ok=True)
+    for (path, entry), content in zip(found.items(), contents, strict=True):
+        place = target / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if entry.mode == LINK:
+            place.symlink_to(os.fsdecode(content))
+        else:
+            place.write_bytes(content)
+            place.chmod(place.stat().st_mode | (0o111 if entry.mode == PROGRAM else 0))
+
+
+def _contents(root: Path, names: Sequence[str]) -> Iterator[bytes]:
+    """Yield the contents that git has under some names."""
+    output, place = _git(root, "cat-file", "--batch", given="\n".join(names)), 0
+    for _ in names:
+        begin = output.index(b"\n", place) + 1  # of a line NAME KIND SIZE
+        end = begin + int(output[place:begin].split()[2])
+        yield output[begin:end]
+        place = end + 1

@@ -1,6 +1,6 @@
-"""What a run needs beyond git and DVC's cache, so that each stage reads the bytes that `dvc repro` would read.
+"""The files of the workspace in a run's directory, so that each stage reads the bytes that `dvc repro` would read.
 
-    in git                                   the snapshot has it
+    in git                                   copied; of a run of a commit, git has it
     tracked by DVC, as the .dvc file says    DVC takes it out of its cache
     tracked by DVC, and edited since         copied; DVC hashes it there, and updates the .dvc file, as `dvc repro` does
     ignored by git, wholly or in part        copied
@@ -8,18 +8,15 @@
     a link that leads out of the repository  made again, so that it leads to the same place
     outside, by a relative path              refused: the directory of a run lies elsewhere
 
-Copied, not linked: what a stage does to a file in its run must not happen to the user's. File systems that can share
-the bytes of two files (Btrfs, XFS, APFS) do.
+Copied, not linked: what a stage does to a file in its run must not happen to the user's.
 """
 
 import fcntl
-import filecmp
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +30,9 @@ from prefect_dvc.workspace.git import (
     WorkspaceError,
     git,
     ignored,
-    paths,
+    leads_out,
     repositories_inside,
-    special_entries,
+    tree,
 )
 
 SHARE_BYTES = 0x40049409  # ioctl FICLONE
@@ -45,21 +42,26 @@ GIT = ".git"  # of a submodule or a repository in the workspace
 Log = Callable[[str], None]
 
 
+def bring_tracked(root: Path, directory: Path) -> None:
+    """Copy the files that git has in the run's commit; those that the workspace lacks, as in a sparse one, are left."""
+    git(directory, "read-tree", "HEAD")
+    for path, entry in tree(directory, "HEAD").items():
+        if entry.mode == REPOSITORY:
+            (directory / path).mkdir(parents=True, exist_ok=True)
+        elif (root / path).is_symlink() or (root / path).is_file():
+            copy(root, root / path, directory / path)
+
+
 def bring_repositories(root: Path, directory: Path) -> None:
     """Fill submodules and repositories inside from the workspace, and mend the links that lead out of it."""
     for path in repositories_inside(root):
         _copy_all(root, root / path, directory / path, lambda file: file.name == GIT)
-    for path, mode in special_entries(directory, "HEAD").items():
-        if mode == REPOSITORY:
+    for path, entry in tree(directory, "HEAD").items():
+        if entry.mode == REPOSITORY:
             _copy_all(root, root / path, directory / path, lambda file: file.name == GIT)
-        elif mode == LINK and _leads_out(root, path):
+        elif entry.mode == LINK and leads_out(root, root / path):
             (directory / path).unlink()
             (directory / path).symlink_to((root / path).resolve())
-
-
-def _leads_out(root: Path, path: str) -> bool:
-    link = root / path
-    return link.is_symlink() and not link.readlink().is_absolute() and not link.resolve().is_relative_to(root.resolve())
 
 
 def bring_parameter_files(root: Path, directory: Path) -> None:
@@ -69,32 +71,11 @@ def bring_parameter_files(root: Path, directory: Path) -> None:
             copy(root, root / path, directory / path)
 
 
-@dataclass
-class _Copied:
-    """What was copied, by the path of the input."""
-
-    files: int = 0
-    size: int = 0
-    named: list[str] = field(default_factory=list)
-
-    def add(self, path: str, sizes: Sequence[int]) -> None:
-        if sizes:
-            self.files, self.size = self.files + len(sizes), self.size + sum(sizes)
-            self.named.append(path)
-
-
 def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *, edited: bool = True) -> None:
     """Copy what the stages of a run read, and git and DVC's cache do not have, from the workspace.
 
-    Args:
-        repo: That of the run's directory, with everything checked out that DVC has.
-        stages: DVC's stages of the run, each after its upstream.
-        workspace: That of the workspace.
-        log: Told what was copied.
-        edited: Whether data that the workspace has edited replaces that of the .dvc files; not for a run of a commit.
-
-    Raises:
-        WorkspaceError: An input lies outside of the repository, by a relative path, or could not be had.
+    `repo` is that of the run's directory. With `edited`, data that the workspace has edited replaces that of the .dvc
+    files. Raises WorkspaceError if an input lies outside of the repository, or could not be had.
     """
     top, root = Path(repo.root_dir), Path(workspace.root_dir)
     _refuse_outside(stages, root, top)
@@ -102,19 +83,15 @@ def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *
     wanted = _wanted(stages, made, top, root)
     _bring_ignored(wanted, made, root, top, log)
     if edited:
-        _bring_converted(root, top)
         _bring_edited(stages, workspace, top, log)
     _make_places(stages, wanted, root, top)
     read = {path for node in stages for path, _ in inside(node.deps, top)}
-    if missing := sorted(path for path in read if _is_missing(path, root, top) and not overlaps(path, made)):
+    missing = sorted(path for path in read if (root / path).exists() and not (top / path).exists())
+    if missing := [path for path in missing if not overlaps(path, made)]:
         raise WorkspaceError(
             f"The workspace has {', '.join(missing)}, which a stage reads, but neither git nor DVC has it, and it "
             "could not be copied: `dvc add` it, or name it under paths.brought in flows.yaml."
         )
-
-
-def _is_missing(path: str, root: Path, top: Path) -> bool:
-    return (root / path).exists() and not (top / path).exists()
 
 
 def _is_made(node: Any, out: Any) -> bool:
@@ -150,7 +127,7 @@ def _wanted(stages: Sequence[Any], made: set[str], top: Path, root: Path) -> set
     """Return the paths that the stages read and DVC does not make, with those to which links in them lead."""
     found = {path for node in stages for path, _ in inside(node.deps, top)}
     found |= {path for node in stages for path, out in inside(node.outs, top) if not _is_made(node, out)}
-    links = [path for path, mode in special_entries(top, "HEAD").items() if mode == LINK]
+    links = [path for path, entry in tree(top, "HEAD").items() if entry.mode == LINK]
     while True:
         followed = found | {link for link in links if overlaps(link, found)}
         followed |= {target for path in followed if (target := _target(root, path)) is not None}
@@ -170,50 +147,30 @@ def _target(root: Path, path: str) -> str | None:
 
 def _bring_ignored(wanted: set[str], made: set[str], root: Path, top: Path, log: Log) -> None:
     """Copy the files below the paths that git ignores, but not what DVC makes."""
-    copied = _Copied()
+    copied = dict[str, list[int]]()  # sizes of files by the path of the input
     around = {parent.as_posix() for path in wanted for parent in Path(path).parents} | wanted
+
+    def skip(file: Path) -> bool:
+        return file.name == GIT or file == root / ".dvc" or file.relative_to(root).as_posix() in made
+
     for entry in ignored(root):
         inside = [parent for parent in [entry, *(p.as_posix() for p in Path(entry).parents)] if parent in wanted]
         places = [entry] if inside else [path for path in wanted if path.startswith(f"{entry}/")] * (entry in around)
         for place in sorted(places):
-            skip = _skipped(root, made)
-            copied.add(place, _copy_all(root, root / place, top / place, skip))
-    if copied.files:
-        hint = ". To have it linked instead, name it under paths.brought in flows.yaml" * (copied.size > LARGE)
+            if sizes := _copy_all(root, root / place, top / place, skip):
+                copied[place] = sizes
+    if every := [size for sizes in copied.values() for size in sizes]:
+        hint = ". To have it linked instead, name it under paths.brought in flows.yaml" * (sum(every) > LARGE)
         log(
-            f"Copied from the workspace, since git ignores it: {', '.join(copied.named)} ({copied.files} files, "
-            f"{copied.size / 1e6:,.1f} MB){hint}."
+            f"Copied from the workspace, since git ignores it: {', '.join(copied)} ({len(every)} files, "
+            f"{sum(every) / 1e6:,.1f} MB){hint}."
         )
-
-
-def _skipped(root: Path, made: set[str]) -> Callable[[Path], bool]:
-    """Return whether a file or directory of the workspace is not to be copied."""
-    return lambda file: file.name == GIT or file == root / ".dvc" or file.relative_to(root).as_posix() in made
-
-
-def _bring_converted(root: Path, top: Path) -> None:
-    """Copy files that git has, but with other bytes: it converts line ends, filters, or was told not to look."""
-    hidden = {row[2:] for row in paths(git(root, "ls-files", "-v", "-z")) if row[0].islower() or row[0] == "S"}
-    set_by_run = set(paths(git(top, "diff", "--name-only", "-z", "HEAD")))  # files of parameters
-    for path in paths(git(top, "ls-files", "-z")):
-        source, target = root / path, top / path
-        links = source.is_symlink() or target.is_symlink()
-        if path in set_by_run or not (source.is_symlink() or source.is_file()):
-            continue
-        if links or not target.is_file():
-            differs = links and path in hidden
-        else:
-            same = source.stat().st_size == target.stat().st_size
-            differs = not same or (path in hidden and not filecmp.cmp(source, target, shallow=False))
-        if differs:
-            copy(root, source, target)
 
 
 def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -> None:
     """Replace the data of .dvc files, and of frozen stages, by that of the workspace.
 
-    What a command has made comes from DVC's cache; of a directory that is still as it made it, the workspace has more.
-    One that was edited since is left out, so that the run finds it changed.
+    Of what a command has made, a directory that was edited since is left out, so that the run finds it changed.
     """
     root = Path(workspace.root_dir)
     for node in stages:
@@ -239,12 +196,11 @@ def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path
     """Give a path in the run its content in the workspace; files of equal hashes stay."""
     source, target = root / path, top / path
     for name in before.keys() - now.keys() if target.exists() else ():
-        file = target / name if name else target
+        file = target / name
         shutil.rmtree(file) if file.is_dir() and not file.is_symlink() else file.unlink(missing_ok=True)
     for name, oid in now.items():
-        place = target / name if name else target
-        if before.get(name) != oid or not place.exists():
-            copy(root, source / name if name else source, place)
+        if before.get(name) != oid or not (target / name).exists():
+            copy(root, source / name, target / name)
     if source.is_dir():
         target.mkdir(parents=True, exist_ok=True)
 
@@ -264,7 +220,7 @@ def add_unseen(root: Path, files: Iterable[str], source: Path, target: Path) -> 
             if link.is_symlink() and (taken.is_symlink() or not _has_files(taken)):
                 copy(root, link, taken)
     for name in files:
-        given, got = (source / name, target / name) if name else (source, target)
+        given, got = source / name, target / name
         if os.access(given, os.X_OK) and not os.access(got, os.X_OK):
             copy(root, given, got)
 
@@ -274,10 +230,7 @@ def _has_files(place: Path) -> bool:
 
 
 def _make_places(stages: Sequence[Any], wanted: Iterable[str], root: Path, top: Path) -> None:
-    """Make the directories that the workspace has and git, which knows no empty ones, does not.
-
-    A `wdir` that only DVC's checkout has made goes: without it in the workspace, `dvc repro` refuses the stage.
-    """
+    """Make the directories that the workspace has and git does not; a `wdir` that only DVC's checkout has made goes."""
     for node in stages:
         place = Path(node.wdir)
         made = place.is_dir() and place.is_relative_to(top) and not (root / place.relative_to(top)).exists()
@@ -312,8 +265,8 @@ def copy(root: Path, source: Path, target: Path) -> None:
         shutil.rmtree(target)
     target.unlink(missing_ok=True)
     if source.is_symlink():
-        own = source.resolve().is_relative_to(root.resolve())
-        target.symlink_to(source.readlink() if own else source.resolve())
+        link = source.readlink()
+        target.symlink_to(link if link.is_absolute() or not leads_out(root, source) else source.resolve())
         return
     with source.open("rb") as given, target.open("wb") as taken:
         try:

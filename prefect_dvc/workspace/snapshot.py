@@ -3,18 +3,24 @@
 import errno
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from prefect_dvc import dvc_private
+from prefect_dvc.workspace.contents import covers
 from prefect_dvc.workspace.git import (
-    END,
+    PLAIN,
+    PROGRAM,
     REPOSITORY,
     WorkspaceError,
+    commit_tree,
+    contents_of,
     git,
+    leads_out,
+    paths,
     repositories_inside,
-    special_entries,
+    tree,
 )
 
 
@@ -24,22 +30,21 @@ def snapshot(root: Path) -> str:
     refuse_read_only(root)
     with dvc_at_rest(root):
         own = root / git(root, "rev-parse", "--git-path", "index")
-        tree = _tree(root, own=own)
-    return git(root, "rev-parse", "--verify", "HEAD") if tree == head else commit(root, tree, "Uncommitted changes")
+        files = _tree(root, own=own)
+    return (
+        git(root, "rev-parse", "--verify", "HEAD") if files == head else commit_tree(root, files, "Uncommitted changes")
+    )
 
 
-def commit_of_run(root: Path, directory: Path, message: str, outputs: Iterable[str] = ()) -> str:
-    """Return a commit of the files of a run's directory, but not of `outputs`, which DVC's cache has.
+def commit_of_run(root: Path, directory: Path, message: str, cached: Sequence[str], uncached: Sequence[str]) -> str:
+    """Return a commit of the files of a run's directory: what the run has written is in it as it is, unconverted.
 
-    They, repositories inside, submodules, and links that lead out of the repository are those of its HEAD.
+    What DVC's cache has, repositories inside, submodules, and links that lead out are those of the run's HEAD.
     """
-    entries = special_entries(directory, "HEAD")
-    special = [path for path, mode in entries.items() if mode == REPOSITORY or _leads_out(directory, path)]
-    return commit(directory, _tree(directory, [*outputs, *special, *repositories_inside(root)]), message)
-
-
-def _leads_out(directory: Path, path: str) -> bool:
-    return not (directory / path).resolve().is_relative_to(directory.resolve())
+    entries = tree(directory, "HEAD").items()
+    special = [path for path, entry in entries if entry.mode == REPOSITORY or leads_out(directory, directory / path)]
+    unchanged = [*cached, *special, *repositories_inside(root)]
+    return commit_tree(directory, _tree(directory, unchanged, written=uncached), message)
 
 
 def refuse_read_only(root: Path) -> None:
@@ -61,10 +66,7 @@ def refuse_read_only(root: Path) -> None:
 
 @contextmanager
 def dvc_at_rest(root: Path) -> Iterator[None]:
-    """Wait for DVC's lock and hold it: DVC writes dvc.lock in place, and nobody may read half of it.
-
-    DVC releases the lock while a stage works.
-    """
+    """Wait for DVC's lock and hold it: DVC writes dvc.lock in place, and nobody may read half of it."""
     (root / ".dvc/tmp").mkdir(exist_ok=True)
     if holder := dvc_private.lock_holder(root):
         print(f"Waiting for {holder}, which holds DVC's lock.", flush=True)
@@ -72,29 +74,38 @@ def dvc_at_rest(root: Path) -> Iterator[None]:
         yield
 
 
-def _tree(root: Path, unchanged: Sequence[str] = (), own: Path | None = None) -> str:
+def _tree(
+    root: Path, unchanged: Sequence[str] = (), own: Path | None = None, written: Sequence[str] | None = None
+) -> str:
     """Write a tree of the files that git tracks or would add; those below `unchanged` are as in HEAD.
 
-    With `own`, a copy of that index takes the changes, so that files that were added by force are in it.
+    With `own`, a copy of that index takes the changes, so that files that were added by force are in it. With
+    `written`, files that are other than in HEAD, and those below these paths, are in it as they are, unconverted.
     """
     with tempfile.TemporaryDirectory() as directory:
         index = Path(directory) / "index"
+        of_index = {"GIT_INDEX_FILE": str(index)}
         if own is not None and own.exists():
             shutil.copy2(own, index)  # with its own time, or git would not look again at files that are as old
         else:
-            git(root, "read-tree", "HEAD", GIT_INDEX_FILE=str(index))
+            git(root, "read-tree", "HEAD", **of_index)
         listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
         nested = [f":(exclude,literal){path}" for path in repositories_inside(root)]  # git cannot add an empty one
-        git(root, "add", "--all", *listed, given="\0".join([".", *nested]), GIT_INDEX_FILE=str(index))
+        git(root, "add", "--all", *listed, given="\0".join([".", *nested]), **of_index)
         if unchanged:
-            own_names = {"GIT_INDEX_FILE": str(index), "GIT_LITERAL_PATHSPECS": "1"}
-            git(root, "reset", "--quiet", "HEAD", *listed, given="\0".join(unchanged), **own_names)
-        return git(root, "write-tree", GIT_INDEX_FILE=str(index))
+            literal = of_index | {"GIT_LITERAL_PATHSPECS": "1"}
+            git(root, "reset", "--quiet", "HEAD", *listed, given="\0".join(unchanged), **literal)
+        if written is not None:
+            _put_as_they_are(root, written, of_index)
+        return git(root, "write-tree", **of_index)
 
 
-def commit(root: Path, tree: str, message: str) -> str:
-    """Make a child of HEAD that is on no branch."""
-    author = {"GIT_AUTHOR_NAME": "prefect-dvc", "GIT_AUTHOR_EMAIL": "prefect-dvc@localhost"}
-    committer = {name.replace("AUTHOR", "COMMITTER"): value for name, value in author.items()}
-    arguments = ["commit-tree", "-p", "HEAD", "-F", "-", END, tree]
-    return git(root, *arguments, given=message, **author, **committer)
+def _put_as_they_are(root: Path, outputs: Sequence[str], of_index: Mapping[str, str]) -> None:
+    """Put the files that an index has changed since HEAD, and all below `outputs`, into it once more, unconverted."""
+    changed = set(paths(git(root, "diff-index", "--cached", "--name-only", "-z", "HEAD", **of_index)))
+    listed = (row.split("\t", 1) for row in paths(git(root, "ls-files", "--stage", "-z", **of_index)))
+    modes = {path: about.split()[0] for about, path in listed}
+    wanted = [path for path in modes if path in changed or any(covers(out, path) for out in outputs)]
+    files = [path for path in wanted if modes[path] in (PLAIN, PROGRAM)]
+    rows = [f"{modes[path]} {name}\t{path}" for path, name in contents_of(root, files, "-w").items()]
+    git(root, "update-index", "-z", "--index-info", given="\0".join(rows), **of_index)

@@ -134,7 +134,7 @@ def pipeline(root: Path, *options: str, **environment: str) -> subprocess.Comple
 
 
 def command(*options: str) -> list[str]:
-    return [sys.executable, "-m", "prefect_dvc.pipeline", *options]
+    return [sys.executable, "-m", "prefect_dvc.cli", "run", *options]
 
 
 CHAIN = {"a": stage("a"), "b": stage("b", "a"), "c": stage("c", "a"), "d": stage("d", "b", "c")}

@@ -1,5 +1,6 @@
 """DVC and prefect-dvc in forked children of the tests: as commands, but nothing has to be imported again."""
 
+import logging
 import os
 import re
 import sys
@@ -77,6 +78,9 @@ def _in_child(root: Path, act: Callable[[], Any], environment: dict[str, str]) -
                 os.dup2(out.fileno(), 1)
                 os.dup2(err.fileno(), 2)
                 sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
+                for handler in logging.getLogger("dvc").handlers:  # those of dvc_data and dvc_objects, too
+                    if isinstance(handler, logging.StreamHandler):
+                        handler.setStream(sys.stdout if handler.level < logging.WARNING else sys.stderr)
                 os.chdir(root)
                 os.environ.update(environment)
                 warnings.simplefilter("ignore")

@@ -61,7 +61,7 @@ class Server:
             make_database(self.log.parent)
         others = [f"--origin={origin}" for origin in self.origins]
         self.process = spawn(
-            ["prefect_dvc.server.serve", "--port", str(self.port), *others], Path("/"), self.environment, self.log
+            ["prefect_dvc.cli", "serve", "--port", str(self.port), *others], Path("/"), self.environment, self.log
         )
         wait_until(self.answers, f"the server answers; see {self.log}", self.process, SERVER_PAUSE)
 
@@ -135,7 +135,7 @@ def worker(
     """Start a worker of the pool in `clone`, by the command `inside` if there is one; wait until it is online."""
     card = {"PREFECT_DVC_RESOURCES": "gpu: 1"}  # a card that no torch has to be asked for
     settings = server.environment | card | environment
-    process = spawn(["prefect_dvc.gpu_stage"], clone, settings, clone.parent / "worker.log", inside)
+    process = spawn(["prefect_dvc.cli", "worker"], clone, settings, clone.parent / "worker.log", inside)
     name = f"{queue_of(clone)}-{process.pid}"
 
     def online() -> bool:

@@ -12,7 +12,6 @@ from prefect_dvc.execution.run import new_name
 from prefect_dvc.workspace.apply import keep
 from prefect_dvc.workspace.directory import worktree
 from prefect_dvc.workspace.git import git
-from prefect_dvc.workspace.snapshot import snapshot
 
 from .conftest import CONFIG, make_repository, write_yaml
 from .test_cache import put
@@ -122,7 +121,7 @@ def kept_run(root: Path, model: str, stages: Mapping[str, Any] = MappingProxyTyp
     """
     name = new_name()
     hashed = put(root / ".dvc/cache", model.encode())
-    with worktree(root, snapshot(root), name) as directory:
+    with worktree(root, name) as directory:
         outs = [{"path": "models/student", "hash": "md5", "md5": hashed}]
         locked = {"student": {"cmd": "x", "outs": outs}, **stages}
         write_yaml(directory / "dvc.lock", {"schema": "2.0", "stages": locked})

@@ -198,7 +198,7 @@ def targets_of_many(odd: Path) -> None:
 
 def artifacts(odd: Path) -> None:
     """One below a wdir is promoted and fetched; regression: "its stage has not run", after all of the training."""
-    command = [sys.executable, "-m", "prefect_dvc.retrain", "--gpu", "local"]
+    command = [sys.executable, "-m", "prefect_dvc.cli", "retrain", "--gpu", "local"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     told = re.search(r"there is no new model. To promote the existing model: prefect-dvc promote (\S+)", done.stdout)
     assert told is not None, done.stdout + done.stderr

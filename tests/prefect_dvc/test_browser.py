@@ -46,10 +46,10 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def entrance(workspace: Path) -> Iterator[str]:
-    """The link to Prefect's page that `python -m prefect_dvc.server.ui` prints once everything is up."""
+    """The link to Prefect's page that `prefect-dvc ui` prints once everything is up."""
     port = free_port()
     process = subprocess.Popen(
-        [sys.executable, "-m", "prefect_dvc.server.ui", "--port", str(port)],
+        [sys.executable, "-m", "prefect_dvc.cli", "ui", "--port", str(port)],
         cwd=workspace,
         env=os.environ | {"PREFECT_DVC_RESOURCES": "gpu: 1"},
         stdout=subprocess.PIPE,

@@ -8,8 +8,9 @@ import pytest
 import yaml
 from prefect.utilities.schema_tools.validation import ValidationError, validate
 
-from prefect_dvc.settings.flows_yaml import Config, SettingsError, read_config
-from prefect_dvc.settings.parameters import configure, known_keys, profiles, sites
+from prefect_dvc.errors import SettingsError
+from prefect_dvc.settings.flows_yaml import Config, read_config
+from prefect_dvc.settings.parameters import choices, configure, known_keys
 from tests.workspace import ROOT
 
 from .conftest import write_yaml
@@ -24,22 +25,22 @@ from .conftest import write_yaml
             "registry has the unknown key 'metric'; did you mean 'metrics'?",
         ),
         ({"paths": {"brought": "data"}}, "paths.brought is 'data'; write a list"),
-        ({"paths": {"brought": ["../home"]}}, "paths.brought has '../home'; a path is relative to the repository"),
-        ({"report": "/etc/passwd"}, "report has '/etc/passwd'; a path is relative to the repository"),
-        ({"params": {"check": ["python", "x"]}}, "params.check is ['python', 'x']; it must be a text"),
+        ({"paths": {"brought": ["../home"]}}, "paths.brought.0 is '../home'; a path is relative to the repository"),
+        ({"report": "/etc/passwd"}, "report is '/etc/passwd'; a path is relative to the repository"),
+        ({"params": {"check": ["python", "x"]}}, "params.check.0 is ['python', 'x']; Input should be a valid string"),
         ({"params": ["check"]}, "flows.yaml: params is ['check']; write values by name"),
         ([1], "flows.yaml is [1]; write values by name"),
         (
             {"params": {"check": "python 'x"}},
-            """params.check is "python 'x", which is not a command: No closing quotation""",
+            """params.check is "python 'x"; No closing quotation""",
         ),
         (
             {"registry": {"tolerances": {"*": [1]}}},
-            "registry.tolerances has [1] for '*'; it must be a number, or",
+            "registry.tolerances.* is [1]; Input should be a valid number",
         ),
-        ({"registry": {"gains": {"*": True}}}, "registry.gains has True for '*'; it must be a number"),
-        ({"edition": {"limits": {"rows": None}}}, "edition.limits has None for 'rows'; it must be a number"),
-        ({"registry": {"former": {"a": 1}}}, "registry.former has 1 for 'a'; it must be a text"),
+        ({"registry": {"gains": {"*": True}}}, "registry.gains.* is True; Input should be a valid number"),
+        ({"edition": {"limits": {"rows": None}}}, "edition.limits.rows is None; Input should be a valid number"),
+        ({"registry": {"former": {"a": 1}}}, "registry.former.a is 1; Input should be a valid string"),
     ],
 )
 def test_what_is_refused(content: Any, told: str, tmp_path: Path) -> None:
@@ -58,7 +59,7 @@ def test_a_file_that_is_not_yaml(tmp_path: Path) -> None:
 
 def test_without_a_file(tmp_path: Path) -> None:
     assert read_config(tmp_path) == Config()
-    assert profiles(tmp_path) == sites(tmp_path) == []
+    assert choices(tmp_path, "profiles") == choices(tmp_path, "sites") == []
 
 
 def test_our_own_file() -> None:
@@ -153,7 +154,7 @@ def test_commands_of_the_repository(scratch: Path) -> None:
         configure(scratch, None, {"train.rate": 1})
 
 
-@pytest.mark.parametrize(("text", "told"), [("[1, 2]", "has no values by name"), ("train: [", "cannot be read: ")])
+@pytest.mark.parametrize(("text", "told"), [("[1, 2]", "has no values by name"), ("train: [", "is not YAML: ")])
 def test_parameters_that_are_none(scratch: Path, text: str, told: str) -> None:
     """regression: a traceback, also at the start of a flow, which shows the parameters in its form."""
     (scratch / "params.yaml").write_text(text, encoding="utf-8")

@@ -69,7 +69,7 @@ def test_one_command_deploys(tmp_path: Path) -> None:
     try:
         for _ in range(2):
             done = subprocess.run(
-                [sys.executable, "-m", "prefect_dvc.server.deploy"],
+                [sys.executable, "-m", "prefect_dvc.cli", "deploy"],
                 cwd=ROOT,
                 env=os.environ | server.environment | {"PREFECT_DVC_CLONE": str(tmp_path)},
                 capture_output=True,
@@ -85,8 +85,8 @@ def test_one_command_deploys(tmp_path: Path) -> None:
             (pipeline_id,) = (each.id for each in client.read_deployments() if each.name == "pipeline")
             for known in ({"student.epochs": 1}, {"student": {"epochs": 1}}, {"encoders.mine.reference": "x"}):
                 client.create_flow_run_from_deployment(pipeline_id, parameters={"overrides": known})
-            for unknown in ({"student.epohs": 1}, {"student": {"epohs": 1}}):
-                with pytest.raises(PrefectHTTPStatusError, match="epohs"):
+            for unknown in ({"studnt.epochs": 1}, {"studnt": {"epochs": 1}}):
+                with pytest.raises(PrefectHTTPStatusError, match="studnt"):
                     client.create_flow_run_from_deployment(pipeline_id, parameters={"overrides": unknown})
             pools = {pool.name: pool.concurrency_limit for pool in client.read_work_pools()}
             assert (pools["dvc"], pools["gpu"]) == (SQLITE_RUNS, None)
@@ -97,7 +97,7 @@ def test_one_command_deploys(tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ["chat.example.org/hook", "ftp://example.org", "https://"])
 def test_an_address_that_nobody_can_call(address: str) -> None:
     """regression: it was taken, and each call failed unseen."""
-    command = [sys.executable, "-m", "prefect_dvc.server.deploy", "--webhook", address]
+    command = [sys.executable, "-m", "prefect_dvc.cli", "deploy", "--webhook", address]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f"'{address}' is not an address; it must begin with https:// or http://" in done.stderr

@@ -189,7 +189,7 @@ def pool(directory: Path) -> dict[str, Any]:
 def ui(root: Path, port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """`make ui`, up and with the deployments."""
     with log.open("wb") as file:
-        command = [sys.executable, "-m", "prefect_dvc.server.ui", "--port", str(port)]
+        command = [sys.executable, "-m", "prefect_dvc.cli", "ui", "--port", str(port)]
         environment = os.environ | {"PREFECT_DVC_RESOURCES": "gpu: 0"}
         process = subprocess.Popen(command, cwd=root, env=environment, stdout=file, stderr=subprocess.STDOUT)
     try:
@@ -264,7 +264,7 @@ def test_four_weeks(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
         first_order = order()
         wait_until(at_work, "it is at work", process, SERVER_PAUSE)
-        for word in ("worker start --pool dvc", "prefect_dvc.server.serve"):
+        for word in ("worker start --pool dvc", "prefect_dvc.cli serve"):
             command_of(process, word).send_signal(signal.SIGKILL)
         end = wait_until(partial(end_of, first_order), "the retraining has ended", process, SERVER_PAUSE)
         assert end == "Promoted", log.read_text(encoding="utf-8")

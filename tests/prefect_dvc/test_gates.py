@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.execution.run import PipelineError
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.registry.comparison import Row, ToleranceError, check_gains, lacking_gain
 from prefect_dvc.registry.data_gate import Edition, problems, read_edition
 from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, retrain_once
-from prefect_dvc.settings.flows_yaml import EditionFiles, SettingsError
+from prefect_dvc.settings.flows_yaml import EditionFiles
 from prefect_dvc.settings.yaml_reader import read_yaml
 
 from .conftest import CONFIG, git, write_yaml

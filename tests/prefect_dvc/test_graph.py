@@ -12,7 +12,9 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
-from prefect_dvc.execution.graph import GraphError, Stage, read_graph, targets
+from prefect_dvc.errors import SettingsError
+from prefect_dvc.execution.graph import GraphError, Stage, read_graph
+from prefect_dvc.settings.graph_files import targets
 from prefect_dvc.settings.resources import Needs
 
 from .conftest import make_repository, pipeline, set_param, stage, write_yaml
@@ -135,7 +137,7 @@ def test_a_graph_without_stages(text: str, tmp_path: Path) -> None:
     (tmp_path / "dvc.yaml").write_text(text, encoding="utf-8")
     try:
         assert targets(tmp_path) == []
-    except GraphError as error:
+    except SettingsError as error:
         assert "is not YAML" in str(error)
 
 

@@ -32,7 +32,8 @@ from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as connect_
 from websockets.typing import Origin, Subprotocol
 
-from prefect_dvc.server.serve import KEY, KeyFileError, link, read_key
+from prefect_dvc.errors import Refusal
+from prefect_dvc.server.serve import KEY, link, read_key
 from tests.waiting import SERVER_PAUSE, wait_until
 
 from .handoff_server import Server, spawn
@@ -408,7 +409,7 @@ def test_another_key_is_refused(tmp_path: Path, make: Callable[[Path], None], wh
     """The message names the file and the remedy."""
     make(tmp_path / KEY)
     with pytest.raises(
-        KeyFileError, match=rf"The key {tmp_path / KEY} {why}.*; remove it with `rm -r .*`, and start the server again"
+        Refusal, match=rf"The key {tmp_path / KEY} {why}.*; remove it with `rm -r .*`, and start the server again"
     ):
         read_key(tmp_path)
 

@@ -16,9 +16,8 @@ import pytest
 from prefect import State
 from prefect.states import Completed, Failed
 
-from prefect_dvc.charts import draw
+from prefect_dvc.charts import draw, history, panels
 from prefect_dvc.pipeline import run_in_threads
-from prefect_dvc.registry.drift import history, panels
 from prefect_dvc.registry.promotion import Channel, PromotionError, promoted, trace
 from prefect_dvc.retrain_flow import SHOWN, given_to_flow, retrain
 from prefect_dvc.retraining import RetrainSettings, retrain_once
@@ -53,7 +52,7 @@ def server(promotions: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """A server in this repository that looks every second for history to remove."""
     server = Server(tmp_path_factory.mktemp("prefect"))
     server.environment |= {"PREFECT_SERVER_SERVICES_DB_VACUUM_LOOP_SECONDS": "1"}
-    command = ["prefect_dvc.server.serve", "--port", str(server.port)]
+    command = ["prefect_dvc.cli", "serve", "--port", str(server.port)]
     server.process = spawn(command, promotions, server.environment, server.log)
     wait_until(server.answers, "the server answers", server.process, SERVER_PAUSE)
     yield server

@@ -2,8 +2,7 @@
 
 import pytest
 
-from prefect_dvc.registry.comparison import Figures, Row, compare, lacking_gain, table
-from prefect_dvc.registry.noise import of_draws
+from prefect_dvc.registry.comparison import Figures, Row, compare, lacking_gain, of_draws, table
 
 OLD = {"student/lee/spearman": 0.50, "student/lee/mae": 2.0}
 NEW = {"student/lee/spearman": 0.51, "student/lee/mae": 1.9}

@@ -215,7 +215,7 @@ def test_command_line(models: Path) -> None:
     done = cli(models, "rollback")
     assert (done.returncode, done.stderr) == (
         1,
-        "prefect-dvc: No version of 'student' is at production; see prefect-dvc show\n",
+        "prefect-dvc rollback: No version of 'student' is at production; see prefect-dvc show\n",
     )
     assert cli(models, "promote", kept_run(models, "m1")).stdout == "student at production: v0.0.1\n"
     promote_model(models, "m2")

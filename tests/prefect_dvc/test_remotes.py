@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from prefect_dvc.execution.cache import missing
 from prefect_dvc.execution.commands import Commands
-from prefect_dvc.registry.stored import missing
 from prefect_dvc.workers.handoff import Steps, fetch, give, opened
 from prefect_dvc.workers.request import HandoffError
 from tests.waiting import LIMIT

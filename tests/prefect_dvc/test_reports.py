@@ -10,10 +10,10 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from prefect_dvc.errors import reasons
 from prefect_dvc.server import reports
 from prefect_dvc.server.reports import COOKIE, LOGIN, PLACE, Reports
 from prefect_dvc.server.serve import Gate
-from prefect_dvc.system.remedies import reasons
 
 ORIGIN = "http://127.0.0.1:4200"
 KEY = "distillery:" + "x" * 43

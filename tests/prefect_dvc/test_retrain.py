@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.registry import promotion
 from prefect_dvc.registry.comparison import ToleranceError
 from prefect_dvc.registry.promotion import Channel, PromotionError, promoted, registered, rollback
 from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, day_in, retrain_once
-from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.workspace.directory import RUNS
 from prefect_dvc.workspace.git import git
 from tests.bound import bound
@@ -47,7 +47,7 @@ def retrain(root: Path, order: RetrainSettings = ORDER, **overrides: object) -> 
 
 
 def start(root: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "prefect_dvc.retrain", *options]
+    command = [sys.executable, "-m", "prefect_dvc.cli", "retrain", *options]
     # It ends with pytest, however that ends: its stage would wait for an hour.
     return subprocess.Popen(bound(command), cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 

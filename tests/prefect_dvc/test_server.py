@@ -33,7 +33,7 @@ from .test_pipeline import started
 TELL = """
 from prefect import flow
 from prefect.events import emit_event
-from prefect_dvc.server.webhook import call_webhook
+from prefect_dvc.server.automations import call_webhook
 from prefect_dvc.retrain_flow import emit
 from prefect_dvc.retraining import Decision, RetrainSettings
 
@@ -176,7 +176,7 @@ def crash(server: Server) -> None:
 
 def test_runs_without_a_heartbeat(server: Server) -> None:
     """regression: one that had ended as Promoted was marked Crashed; one that falls silent at work is."""
-    program = "from prefect_dvc.server import deploy; deploy.HEARTBEAT_SECONDS = 4; deploy.watch_heartbeats()"
+    program = "from prefect_dvc.server.automations import watch_heartbeats; watch_heartbeats(12)"
     subprocess.run([sys.executable, "-c", program], env=os.environ | server.environment, check=True)
     runs = {name: _at_work(server, name) for name in ("ended", "late", "silent")}
     with server.client() as client:

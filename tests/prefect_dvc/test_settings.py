@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dvc.repo import Repo
 
-from prefect_dvc.settings.flows_yaml import SettingsError
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.settings.parameters import check_words, configure
 from prefect_dvc.settings.yaml_reader import read_yaml
 from stages.params import read_params

@@ -11,8 +11,8 @@ from PIL import Image
 
 from prefect_dvc.artifacts import changes, plots
 from prefect_dvc.charts import draw
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.execution.run import Run
-from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import configure, flat
 
 from .conftest import set_param

@@ -14,8 +14,9 @@ import pytest
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.objects import FlowRun
 
+from prefect_dvc.errors import Refusal
 from prefect_dvc.pipeline_flow import pipeline as flow
-from prefect_dvc.server.database import RETRIES, RUNS, SQLITE_RUNS, URL, DatabaseError, most_runs, postgresql
+from prefect_dvc.server.database import RETRIES, RUNS, SQLITE_RUNS, URL, most_runs, postgresql
 from prefect_dvc.server.deploy import RUNS_POOL
 from tests.waiting import SERVER_PAUSE, wait_until
 
@@ -157,9 +158,7 @@ def test_the_limit_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(RUNS, "7")
     assert most_runs() == 7
     monkeypatch.setenv(RUNS, "many")
-    with pytest.raises(
-        DatabaseError, match="PREFECT_DVC_RUNS='many' is not a number of runs at a time; 3 suits SQLite"
-    ):
+    with pytest.raises(Refusal, match="PREFECT_DVC_RUNS='many' is not a number of runs at a time; 3 suits SQLite"):
         most_runs()
 
 
@@ -167,10 +166,8 @@ def test_without_postgresql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """No server, and no programs of one: the reason and what to install."""
     monkeypatch.setenv("PGHOST", str(tmp_path))
     if shutil.which("createdb"):
-        with pytest.raises(
-            DatabaseError, match=r"No such file or directory.*: `apt-get install postgresql`, then `sudo"
-        ):
+        with pytest.raises(Refusal, match=r"No such file or directory.*: `apt-get install postgresql`, then `sudo"):
             postgresql()
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(DatabaseError, match=r"`createdb` cannot be called \(No such file .*: `apt-get install"):
+    with pytest.raises(Refusal, match=r"`createdb` cannot be called \(No such file .*: `apt-get install"):
         postgresql()

@@ -16,7 +16,8 @@ import pytest
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.objects import FlowRun
 
-from prefect_dvc.server.children import LOG_BYTES, Child, ChildError, Children
+from prefect_dvc.errors import Refusal
+from prefect_dvc.server.children import LOG_BYTES, Child, Children
 from prefect_dvc.server.orphans import AT_WORK
 from prefect_dvc.server.serve import HOST, origin_of, read_key
 from tests.sockets import free_port
@@ -24,7 +25,7 @@ from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import set_param
 
-UI = [sys.executable, "-m", "prefect_dvc.server.ui", "--port"]
+UI = [sys.executable, "-m", "prefect_dvc.cli", "ui", "--port"]
 
 
 @contextmanager
@@ -96,7 +97,7 @@ def test_a_server_and_a_worker_that_die(chain: Path, tmp_path: Path) -> None:
         told = f"Flow run '{run.name}' is scheduled: its worker has died; it goes on from the last finished stage."
         assert told in log.read_text(encoding="utf-8")
         assert not list((chain / AT_WORK).iterdir())
-        die("prefect_dvc.server.serve", "server")
+        die("prefect_dvc.cli serve", "server")
         wait_until(answers, "the server answers again", process, SERVER_PAUSE)
 
 
@@ -107,7 +108,7 @@ def test_a_process_that_dies_again_and_again(tmp_path: Path) -> None:
     with children.running():
         children.start("beside", [sys.executable, "-c", "import sys; sys.exit(4)"], tmp_path, needed=False)
         children.start("needed", [sys.executable, "-c", "print('why', flush=True); raise SystemExit(3)"], tmp_path)
-        with pytest.raises(ChildError, match=r"needed has ended with status 3; its log is .* It was started 3 times"):
+        with pytest.raises(Refusal, match=r"needed has ended with status 3; its log is .* It was started 3 times"):
             children.watch(said.append)
     assert (tmp_path / "needed.log").read_text(encoding="utf-8").count("why") == 4
     assert "beside has ended with status 4" in " ".join(said)
@@ -122,14 +123,14 @@ def test_a_log_is_rotated(tmp_path: Path) -> None:
     assert (child.log.stat().st_size, (tmp_path / "talker.log.1").stat().st_size) == (0, LOG_BYTES + 1)
 
 
-@pytest.mark.parametrize("module", ["prefect_dvc.server.serve", "prefect_dvc.server.ui"])
-def test_a_port_in_use(chain: Path, module: str) -> None:
+@pytest.mark.parametrize("name", ["serve", "ui"])
+def test_a_port_in_use(chain: Path, name: str) -> None:
     """regression: `serve` printed the link with the key before it failed with a traceback."""
     with socket.socket() as other:
         other.bind((HOST, 0))
         other.listen()
         port = other.getsockname()[1]
-        command = [sys.executable, "-m", module, "--port", str(port)]
+        command = [sys.executable, "-m", "prefect_dvc.cli", name, "--port", str(port)]
         done = subprocess.run(command, cwd=chain, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"{HOST}:{port} is already in use; stop the program there, or take another port: --port" in done.stderr
@@ -137,16 +138,11 @@ def test_a_port_in_use(chain: Path, module: str) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may mount")
-@pytest.mark.parametrize(
-    "words",
-    [["retrain"], ["server.ui"], ["server.serve"], ["registry.promotion", "rollback"], ["pipeline"]],
-    ids=lambda words: words[0],
-)
-def test_a_read_only_workspace(chain: Path, words: list[str]) -> None:
+@pytest.mark.parametrize("name", ["retrain", "ui", "serve", "rollback", "run"])
+def test_a_read_only_workspace(chain: Path, name: str) -> None:
     """One line that names the place, from every command."""
-    module, *options = words
     mounted = f"mount --bind {chain} {chain} && mount -o remount,bind,ro {chain} && cd {chain} && exec"
-    script = f"{mounted} {sys.executable} -m prefect_dvc.{module} {' '.join(options)}"
+    script = f"{mounted} {sys.executable} -m prefect_dvc.cli {name}"
     done = subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, check=False)
     if "unshare" in done.stderr or "mount:" in done.stderr:
         pytest.skip("this container may not mount")

@@ -15,8 +15,7 @@ import pytest
 import yaml
 
 from prefect_dvc.artifacts import plots
-from prefect_dvc.execution.graph import targets
-from prefect_dvc.settings.graph_files import parameter_files
+from prefect_dvc.settings.graph_files import parameter_files, targets
 from prefect_dvc.settings.parameters import known_keys
 from prefect_dvc.system.editable import editable_packages
 from prefect_dvc.workspace.directory import REFS
@@ -228,7 +227,7 @@ def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
     (root / "o/notes.txt").rename(root / "notes.txt")
     name = git(root, "for-each-ref", "--sort=-refname", "--format=%(refname)", REFS).splitlines()[0].removeprefix(REFS)
     subprocess.run(
-        [sys.executable, "-m", "prefect_dvc.workspace.apply", name.strip("/")], cwd=root, check=True, timeout=LIMIT
+        [sys.executable, "-m", "prefect_dvc.cli", "apply", name.strip("/")], cwd=root, check=True, timeout=LIMIT
     )
     assert (root / "o/made.txt").read_text(encoding="utf-8") == "2\n"
     write(root / "o/made.txt", "by hand\n")
@@ -638,3 +637,77 @@ def test_files_that_git_converts_or_does_not_look_at(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (root / "a.txt").read_bytes() == b"1\r\n2\r\n2\r\n3\n100\n"
     assert (root / "own.csv").read_bytes() == b"2\r\n"
+
+
+UPPER = {"filter.upper.clean": "tr a-z A-Z", "filter.upper.smudge": "tr A-Z a-z", "filter.upper.required": "true"}
+FAILS = {"filter.fails.smudge": "false", "filter.fails.required": "true"}
+CONVERSIONS: dict[str, tuple[str, dict[str, str]]] = {  # .gitattributes and settings of git
+    "text=auto": ("* text=auto\n", {}),
+    "eol=crlf": ("* text eol=crlf\n", {}),
+    "ident": ("* ident\n", {}),
+    "core.autocrlf": ("", {"core.autocrlf": "true", "core.safecrlf": "true"}),
+    "a filter": ("*.txt filter=upper\n", UPPER),
+    "a filter that fails": ("*.txt filter=fails\n", {"filter.fails.clean": "cat"} | FAILS),
+    "an encoding": ("in.txt working-tree-encoding=UTF-16LE\n", {}),
+}
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["", "its directory is gone"])
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+def test_what_git_converts(conversion: str, gone: bool, tmp_path: Path) -> None:
+    """A persisted output with CRLF in git came back with LF: no byte that a run reads or writes passes through git."""
+    attributes, config = CONVERSIONS[conversion]
+    appends = r"cat in.txt .gitattributes >> log.txt && printf '$Id: $ aB\r\nc\n' >> log.txt"
+    stages: dict[str, dict[str, Any]] = {
+        "log": {"cmd": appends, "deps": ["in.txt"], "outs": [{"log.txt": {"cache": False, "persist": True}}]},
+        "copy": {"cmd": "mkdir d && cp log.txt in.txt d", "deps": ["log.txt", "in.txt"], "outs": [{"d": UNCACHED}]},
+        "beside": {"cmd": "cp in.txt 'be\"side.txt'; cat d/log.txt > o", "deps": ["in.txt", "d"], "outs": ["o"]},
+    }
+    root = new(tmp_path / "workspace", stages, **{".gitattributes": attributes})
+    encoding = "utf-16-le" if "encoding" in conversion else "utf-8"
+    write(root / "in.txt", "")
+    commit(root)
+    for name, value in config.items():
+        git(root, "config", name, value)
+    twin = root.with_name("twin")
+    for text in ("$Id: of old$ ä aB\r\nlone\n", "$Id$ more\r\n"):
+        (root / "in.txt").write_bytes((root / "in.txt").read_bytes() + text.encode(encoding))
+        shutil.rmtree(twin, ignore_errors=True)
+        shutil.copytree(root, twin, symlinks=True)
+        dvc_("repro", cwd=twin)
+        done = pipeline(root)
+        assert done.returncode == 0, done.stdout + done.stderr
+        name = max((root / ".dvc/tmp/runs").glob("2*.lock")).stem
+        if gone:
+            shutil.rmtree(root / ".dvc/tmp/runs" / name)
+        for _ in range(2):
+            subprocess.run([sys.executable, "-m", "prefect_dvc.cli", "apply", name], cwd=root, check=True)
+            assert everything(root) == everything(twin)
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_an_output_that_git_tracks(deleted: bool, tmp_path: Path) -> None:
+    """A run did not refuse it, as DVC does, if it was deleted: the snapshot did not have it."""
+    stages = {"a": {"cmd": "mkdir -p o && echo 1 > o/f", "outs": ["o"]}}
+    root = new(tmp_path / "workspace", stages, o__f="mine\n")
+    commit(root)
+    if deleted:
+        shutil.rmtree(root / "o")
+    done = pipeline(root, "--apply")
+    assert done.returncode == 1
+    assert "output 'o' is already tracked by SCM" in done.stderr
+    git(root, "rm", "-r", "--quiet", "--cached", "o")
+    shutil.rmtree(root / "o", ignore_errors=True)
+    same_as_repro(root)
+
+
+def test_links_in_a_circle(tmp_path: Path) -> None:
+    """A run ended with a traceback, also if no stage reads them; DVC goes on."""
+    root = new(tmp_path / "workspace", {"a": {"cmd": "cat in > o", "deps": ["in"], "outs": ["o"]}}, **{"in": "1\n"})
+    commit(root)
+    for name, target in (("own", "own"), ("far", tmp_path / "circle"), ("../circle", tmp_path / "circle")):
+        (root / name).symlink_to(target)
+    done = pipeline(root, "--apply")
+    assert done.returncode == 0, done.stderr
+    assert ((root / "own").readlink(), (root / "far").readlink()) == (Path("own"), tmp_path / "circle")
+    assert (root / "o").read_text(encoding="utf-8") == "1\n"

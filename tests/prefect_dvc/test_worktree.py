@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo, lock_repo
 
+from prefect_dvc.cli import main
 from prefect_dvc.system.process import HeldError
-from prefect_dvc.workspace.apply import apply_run, keep, main
+from prefect_dvc.workspace.apply import apply_run, keep
 from prefect_dvc.workspace.directory import REFS, RUNS, prune, retire, worktree
 from prefect_dvc.workspace.git import WorkspaceError, git
 from prefect_dvc.workspace.snapshot import snapshot
@@ -62,7 +63,7 @@ def test_files_beyond_git_are_linked(chain: Path) -> None:
         file.write("/data/\n")
     (chain / "data/external/news").mkdir(parents=True)
     (chain / "data/external/news/a.txt").write_text("news\n", encoding="utf-8")
-    with worktree(chain, snapshot(chain), "one") as directory:
+    with worktree(chain, "one") as directory:
         linked = directory / "data/external/news/a.txt"
         assert linked.samefile(chain / "data/external/news/a.txt")
         (directory / "data/checkpoints/shard").write_text("1\n", encoding="utf-8")
@@ -75,7 +76,7 @@ def test_a_later_run_takes_the_place_of_an_older_checkpoint(chain: Path) -> None
     """The second time."""
     place = Path("models/checkpoints/state")
     for epochs in ("3", "12"):
-        with worktree(chain, snapshot(chain), f"after {epochs}".replace(" ", "-")) as directory:
+        with worktree(chain, f"after {epochs}".replace(" ", "-")) as directory:
             if epochs == "12":
                 assert (directory / place).read_text(encoding="utf-8") == "3"
             (directory / place).parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +87,7 @@ def test_a_later_run_takes_the_place_of_an_older_checkpoint(chain: Path) -> None
 
 def test_the_state_of_the_crawl_is_the_workspaces(chain: Path) -> None:
     """SQLite changes it in place; a run that is killed has returned nothing, and has lost nothing."""
-    with worktree(chain, snapshot(chain), "crawling") as directory:
+    with worktree(chain, "crawling") as directory:
         (directory / "data/checkpoints/crawl/state.sqlite").write_text("1", encoding="utf-8")
         assert (chain / "data/checkpoints/crawl/state.sqlite").read_text(encoding="utf-8") == "1"
     git(chain, "worktree", "remove", "--force", str(directory))
@@ -98,7 +99,7 @@ def test_the_cache_is_shared_and_remotes_are_kept(chain: Path) -> None:
     (chain / ".dvc/config.local").write_text(
         "[core]\n    remote = near\n['remote \"near\"']\n    url = ../../store\n", encoding="utf-8"
     )
-    with worktree(chain, snapshot(chain), "one") as directory:
+    with worktree(chain, "one") as directory:
         done = [sys.executable, "-m", "dvc", "cache", "dir"]
         assert subprocess.check_output(done, cwd=directory, text=True).strip() == str(chain / ".dvc/cache")
         listed = subprocess.check_output([sys.executable, "-m", "dvc", "remote", "list"], cwd=directory, text=True)
@@ -108,13 +109,13 @@ def test_the_cache_is_shared_and_remotes_are_kept(chain: Path) -> None:
 
 def test_bring_back(chain: Path) -> None:
     """Only the run's changes come back; a file that the workspace has changed as well is not overwritten."""
-    with worktree(chain, snapshot(chain), "one") as directory:
+    with worktree(chain, "one") as directory:
         set_param(directory, "a", value=9)
         (directory / "report.txt").write_text("done\n", encoding="utf-8")
         keep(chain, directory, "one", {})
     (chain / "mine.txt").write_text("mine\n", encoding="utf-8")
     apply_run(chain, "one")
-    assert git(chain, "status", "--porcelain").splitlines() == ["M params.yaml", "?? mine.txt", "?? report.txt"]
+    assert git(chain, "status", "--porcelain").splitlines() == [" M params.yaml", "?? mine.txt", "?? report.txt"]
     git(chain, "checkout", "params.yaml")
     set_param(chain, "a", value=7)
     mine = (chain / "params.yaml").read_bytes()
@@ -129,7 +130,7 @@ def test_prune(chain: Path) -> None:
     revision = snapshot(chain)
     program = (
         "import sys, time\nfrom pathlib import Path\nfrom prefect_dvc.workspace.directory import worktree\n"
-        "with worktree(Path.cwd(), sys.argv[1], 'killed'):\n    print('ready', flush=True)\n"
+        "with worktree(Path.cwd(), 'killed', sys.argv[1]):\n    print('ready', flush=True)\n"
         f"    time.sleep({FOREVER})\n"
     )
     process = subprocess.Popen([sys.executable, "-c", program, revision], cwd=chain, stdout=subprocess.PIPE)
@@ -139,7 +140,7 @@ def test_prune(chain: Path) -> None:
         assert prune(chain, days=0) == []
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-    with worktree(chain, revision, "ended"):
+    with worktree(chain, "ended", revision):
         pass
     assert prune(chain, days=1) == []
     assert (chain / RUNS / "killed").is_dir()
@@ -150,7 +151,7 @@ def test_prune(chain: Path) -> None:
 
 def test_a_directory_without_git(chain: Path) -> None:
     """regression: it blocked all later runs. Nor is the workspace, which lies around it, kept in its name."""
-    with worktree(chain, snapshot(chain), "torn") as directory:
+    with worktree(chain, "torn") as directory:
         (directory / ".git").unlink()
         with pytest.raises(WorkspaceError, match=r"not a git repository"):
             keep(chain, directory, "torn", {})
@@ -167,7 +168,7 @@ def test_paths_of_all_kinds(chain: Path) -> None:
     old.write_text("line\n" * 20, encoding="utf-8")
     git(chain, "add", "renamed.txt")
     git(chain, "commit", "--quiet", "--message", "A file")
-    with worktree(chain, snapshot(chain), "one") as directory:
+    with worktree(chain, "one") as directory:
         (directory / "Bücher").mkdir()
         for name in names:
             (directory / name).write_text(name, encoding="utf-8")
@@ -203,7 +204,7 @@ def test_hooks_do_not_run(chain: Path, tmp_path: Path) -> None:
         hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\nexit 1\n", encoding="utf-8")
         hook.chmod(0o755)
     subprocess.run(["git", "init", "--quiet", "--bare", "bare.git"], cwd=tmp_path, check=True)
-    with worktree(chain, snapshot(chain), "one") as directory:
+    with worktree(chain, "one") as directory:
         set_param(directory, "a", value=9)
         keep(chain, directory, "one", {})
     apply_run(chain, "one")
@@ -230,7 +231,7 @@ def test_a_submodule(chain: Path, tmp_path: Path) -> None:
     part = whole / "part"
     with (
         pytest.raises(WorkspaceError, match=rf"{part} is a submodule of {whole}, .*: git clone {chain}"),
-        worktree(part, snapshot(part), "one"),
+        worktree(part, "one"),
     ):
         pass
     assert git(part, "worktree", "list").count("\n") == 0
@@ -244,7 +245,7 @@ def test_a_read_only_checkout(pair: Path, tmp_path: Path) -> None:
         pytest.skip("this user may not mount")
     for url in ("", "http://127.0.0.1:1/api"):
         done = subprocess.run(
-            ["unshare", "-m", "sh", "-c", f"{mount} && cd '{pair}' && exec {sys.executable} -m prefect_dvc.pipeline"],
+            ["unshare", "-m", "sh", "-c", f"{mount} && cd '{pair}' && exec {sys.executable} -m prefect_dvc.cli run"],
             env=os.environ | {"PREFECT_API_URL": url, "PREFECT_HOME": str(tmp_path)},
             capture_output=True,
             text=True,
@@ -260,7 +261,7 @@ def test_a_read_only_checkout(pair: Path, tmp_path: Path) -> None:
 @pytest.mark.fault(52)
 def test_closed_streams(chain: Path) -> None:
     """A run that starts without any of the three standard streams, as some services are."""
-    command = f"exec {sys.executable} -m prefect_dvc.pipeline --apply <&- >&- 2>&-"
+    command = f"exec {sys.executable} -m prefect_dvc.cli run --apply <&- >&- 2>&-"
     subprocess.run(["sh", "-c", command], cwd=chain, check=True, timeout=LIMIT)
     assert (chain / "d.txt").read_text(encoding="utf-8").splitlines()[-1] == "d 1"
 
@@ -271,7 +272,7 @@ def test_one_name_for_one_run(chain: Path) -> None:
     (chain / RUNS).mkdir(parents=True)
     with (chain / RUNS / "one.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(HeldError), worktree(chain, snapshot(chain), "one"):
+        with pytest.raises(HeldError), worktree(chain, "one"):
             pass
 
 
@@ -281,9 +282,9 @@ def test_git_says_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_not_there(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["worktree", "none"])
+    monkeypatch.setattr(sys, "argv", [])  # the command sets it
     with pytest.raises(SystemExit, match=r"prefect-dvc apply: git rev-parse failed"):
-        main()
+        main(["apply", "none"])
 
 
 def test_old_runs_are_retired(chain: Path) -> None:

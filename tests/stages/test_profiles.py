@@ -15,7 +15,7 @@ import pytest
 import yaml
 from prefect.utilities.schema_tools.validation import is_valid
 
-from prefect_dvc.settings.flows_yaml import SettingsError
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.settings.parameters import configure, known_keys
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.teachers.options import FunctionTeacher, Teacher, VectorTeacher

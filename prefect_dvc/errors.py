@@ -1,6 +1,8 @@
-"""One line for an error of DVC or of a remote, with its remedy: each library of a remote raises errors of its own."""
+"""What ends a command with one line: an error that its user can remedy, or one of DVC or of a remote."""
 
+import difflib
 import re
+from collections.abc import Sequence
 
 from dvc.exceptions import DvcException
 
@@ -15,13 +17,22 @@ REMEDIES = (
 )
 
 
-def reasons(error: BaseException) -> str:
-    """Return the texts of an error and of those that caused it in one line, each once; of a library's, its kind, too.
+class Refusal(Exception):  # noqa: N818  it is what a command does
+    """A command, a setting or a repository is not as it must be; the message has the reason and the remedy."""
 
-    Example:
-        >>> reasons(ValueError("no  bucket"))
-        'ValueError: no bucket'
-    """
+
+class SettingsError(Refusal):
+    """A profile, a key or a value of a run or of flows.yaml is wrong; the message names it, and the nearest one."""
+
+
+def nearest(word: str, known: Sequence[str], otherwise: str, cutoff: float = 0.6) -> str:
+    """Return the end of a message about an unknown word: the known one that it is like, or `otherwise`."""
+    near = difflib.get_close_matches(word, known, n=1, cutoff=cutoff)
+    return f"did you mean '{near[0]}'?" if near else otherwise
+
+
+def reasons(error: BaseException) -> str:
+    """Return the texts of an error and of those that caused it in one line; of a library's, its kind, too."""
     found: list[str] = []
     cause: BaseException | None = error
     while cause is not None:
