@@ -21,7 +21,7 @@ class Outputs:
     """The outputs of a run that the pages of papers show.
 
     Attributes:
-        rows: Those of results.csv, and of paper1.csv.
+        rows: Those of all_systems.csv, and of paper1.csv.
         seeds: The figures of each other seed.
         sets: The provenance of each benchmark set.
         counters: The directory of the stages' counters.

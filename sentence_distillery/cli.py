@@ -486,7 +486,7 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for-search",
         action="store_true",
-        help="train further on passages and add a lexical channel: better for search, worse for rating similarity",
+        help="add a lexical channel: better for search, worse for rating similarity",
     )
     parser.add_argument("--epochs", type=int, help="passes over the text, at least 1 (default: 5 to 20, by its size)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random draws, from 0 to 4,294,967,295 (1)")

@@ -25,7 +25,6 @@ from tokenizers import Tokenizer
 
 from sentence_distillery.distillation.glove import glove_words
 from sentence_distillery.distillation.options import SoftLabels
-from sentence_distillery.distillation.passages import READ, passages
 from sentence_distillery.encoder.tokenizer import (
     bare,
     choose_terms,
@@ -44,19 +43,18 @@ from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.shards import map_shards
-from sentence_distillery.teachers.cost import pieces, tokenizer_file
 from sentence_distillery.teachers.embedder import Embedder
-from sentence_distillery.teachers.expected import expectation, refined, sizes
 from sentence_distillery.teachers.functions import FunctionEncoder
 from sentence_distillery.teachers.label_store import AT_ONCE, LabelStore, forget_old
 from sentence_distillery.teachers.options import FunctionTeacher, Teacher
+from sentence_distillery.teachers.remaining import announced, pieces
 from sentence_distillery.teachers.teachers import GivenTeacher, TextEncoder, load_teacher
 from sentence_distillery.teachers.transformer import TransformerEncoder
 from sentence_distillery.teachers.vectors import VectorTable
 
 WORDS = "words.parquet"
-PASSAGES = "passages.parquet"
 TEACHER = "teacher.json"
+READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])  # of a corpus
 HELD_OUT = "held_out.parquet"  # of a corpus as of its labels; corpus.schema has the name too, and is not imported
 ABSENT = 0.1  # share of the sentences that may have no vector
 NAMED = 3  # of them in a message
@@ -79,10 +77,6 @@ def soft_label_schema(dimension: int) -> pa.Schema:
 
 def word_schema(dimension: int) -> pa.Schema:
     return pa.schema([("word", pa.string()), ("count", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
-
-
-def passage_schema(dimension: int) -> pa.Schema:
-    return pa.schema([("text", pa.string()), ("embedding", pa.list_(pa.float16(), dimension))])
 
 
 def embedding_column(vectors: NDArray[np.floating]) -> pa.FixedSizeListArray:
@@ -143,33 +137,29 @@ def sentence_labels(stores: list[LabelStore], part: Path) -> pa.Table:
 
 @dataclass(frozen=True)
 class Counted:
-    """The counts of a corpus: its words, its candidates for terms, and the bytes of each text."""
+    """The counts of a corpus: its texts, its words, and its candidates for terms."""
 
+    texts: int
     words: Counter[str]
     signed: Counter[str]
-    sizes: list[int]
 
     @classmethod
     def of(cls, parts: Iterable[Path]) -> "Counted":
         """Count the words of all parts."""
-        words, signed, bytes_of = Counter[str](), Counter[str](), list[int]()
+        number, words, signed = 0, Counter[str](), Counter[str]()
         for part in parts:
             texts = part_texts(part)
+            number += len(texts)
             words += count_words(texts)
             signed += count_terms(texts)
-            bytes_of += sizes(texts)
-        return cls(words, signed, bytes_of)
+        return cls(number, words, signed)
 
     def vocabulary(self, tokenizer: Tokenizer | None, settings: SoftLabels, own: Sequence[str] = ()) -> dict[str, int]:
         """Count each frequent word or term, each word piece and each additional word: they get soft labels, too.
 
         Words come first, most frequent first, additional ones last; an entry that no text has counts 0. An additional
-        word is learnt from its soft label alone, and the student need not cut it into pieces.
-
-        Args:
-            tokenizer: The teacher's, or None if it is not known; then pieces are learnt from the words.
-            settings: Which words are frequent, and how many are added.
-            own: Words and terms that count as frequent, as `own_tokens` returns them.
+        word is learnt from its soft label alone, and the student need not cut it into pieces. Without the teacher's
+        tokenizer pieces are learnt from the words. `own` words and terms count as frequent.
         """
         terms = choose_terms(self.signed, self.words, settings.minimum_count)
         terms |= {token: self.signed[token] for token in own if is_term(token)}
@@ -268,10 +258,10 @@ def embed_missing(store: LabelStore, sources: list[Source], embedder: Embedder, 
     log.info("%s texts are labelled already, %s are new", f"{taken:,}", f"{len(missing):,}")
     ordered = sorted(missing, key=lambda text: (-len(text), text))
     chunks = [ordered[start : start + AT_ONCE] for start in range(0, len(ordered), AT_ONCE)]
-    work = [pieces(len(chunk), sum(sizes(chunk))) for chunk in chunks]
+    work = [pieces(chunk) for chunk in chunks]
     # One process here, without regard to shards.processes: the encoder's parallel batches use all cores.
     with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
-        for chunk, vectors in zip(chunks, track(refined(embedded, work), len(work), "soft labels"), strict=True):
+        for chunk, vectors in zip(chunks, track(announced(embedded, work), len(work), "soft labels"), strict=True):
             store.add(chunk, vectors)
     return taken, len(missing)
 
@@ -291,11 +281,10 @@ def label(
     own: Sequence[str] = (),
     least: int = 1,
 ) -> None:
-    """Write the soft labels of a corpus, of its passages, of its held-out sentences and of its words.
+    """Write the soft labels of a corpus, of its held-out sentences and of its words.
 
-    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, passages.parquet if there are some,
-    held_out.parquet if some sentences are held out, words.parquet and teacher.json. No student is trained on the labels
-    of held-out sentences.
+    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, held_out.parquet if some
+    sentences are held out, words.parquet and teacher.json. No student is trained on the labels of held-out sentences.
 
     Args:
         teachers: the soft label of a text is their concatenated embeddings, each of unit length if there are several.
@@ -312,26 +301,17 @@ def label(
             finite in float16, or a file of vectors lacks more than a tenth of the sentences.
     """
     parts = table_parts(directories.sentences)
-    counted = Counted.of(parts)
-    tokenizer = tokenizer_file(teachers[0])
-
-    # The vocabulary is needed before the teacher is loaded, to say at once how long it will take.
-    words = counted.vocabulary(tokenizer, settings, own)
-    joint = passages(parts, settings.passages)
-    log.info("%s", expectation(teachers, [*counted.sizes, *sizes(joint)], sizes(map(bare, words))))
     stores = [LabelStore(load_teacher(teacher), settings.precision, directories.kept) for teacher in teachers]
     refuse_dimension(least, dimension(stores))  # before they embed the corpus, which takes long
 
-    # The file may differ from the tokenizer that the loaded teacher has. The words have to be those of the latter.
-    loaded = tokenizer_of(stores[0].encoder)
-    if loaded and (tokenizer is None or loaded.get_vocab() != tokenizer.get_vocab()):
-        words = counted.vocabulary(loaded, settings, own)
+    # The first teacher cuts rare words into pieces, which get labels as well as the words.
+    counted = Counted.of(parts)
+    words = counted.vocabulary(tokenizer_of(stores[0].encoder), settings, own)
+    log.info("%s texts, %s words", f"{counted.texts:,}", f"{len(words):,}")
 
     # Held-out sentences get labels, too: the stage `domain` compares encoders on them.
     held_out = [path for path in (directories.sentences / HELD_OUT,) if is_there(path) and part_texts(path)]
     sources: list[Source] = [partial(part_texts, part) for part in (*parts, *held_out)]
-    groups = [joint[start : start + CHUNK] for start in range(0, len(joint), CHUNK)]
-    sources += [partial(list, group) for group in groups]
 
     # A file of vectors lacks texts or not; that is known before any other teacher works for hours.
     for store in stores:
@@ -354,11 +334,6 @@ def label(
         write_table(directories.soft_labels / part.name, labels)
     for path in held_out:
         write_table(directories.soft_labels / path.name, sentence_labels(stores, path))
-    if joint:
-        columns = [pa.array(joint), pa.chunked_array([c for group in groups for c in joined(stores, group).chunks])]
-        schema = passage_schema(dimension(stores))
-        write_table(directories.soft_labels / PASSAGES, pa.Table.from_arrays(columns, schema=schema))
-        counters.details["passages"] = len(joint)
     write_table(directories.soft_labels / WORDS, word_labels(stores, words))
     first, *additional = [card(teacher, store.encoder) for teacher, store in zip(teachers, stores, strict=True)]
     about = first | {"dimension": dimension(stores), "additional": additional}

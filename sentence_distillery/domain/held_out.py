@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 
-from sentence_distillery.distillation.passages import READ
 from sentence_distillery.distillation.soft_labels import (
     HELD_OUT,
+    READ,
     embedding_array,
     sentence_ids,
     soft_label_schema,
@@ -19,18 +19,9 @@ from sentence_distillery.io.unavailable import Unavailable
 
 
 def reference_of(corpus: LabelledCorpus, share: float, options: Domain) -> Reference | Unavailable:
-    """Read the held-out texts of a corpus with their soft labels.
+    """Read the held-out texts of a corpus with their soft labels; `share` is what was to be held out.
 
-    Args:
-        corpus: Directories that `cleaning.clean` and `soft_labels.label` wrote.
-        share: The share of the sentences that was to be held out, for the reason why there are none.
-        options: How pairs are drawn.
-
-    Returns:
-        The texts with the teacher's vectors, or why there are fewer than three.
-
-    Raises:
-        InputError: If a file is damaged, or the labels belong to other texts.
+    Returns why there are fewer than three; raises InputError if a file is damaged, or the labels belong to other texts.
     """
     sentences, labels = corpus.sentences / HELD_OUT, corpus.soft_labels / HELD_OUT
     table = read_table(sentences, READ) if is_there(sentences) else pa.table([[], [], []], schema=READ)

@@ -102,17 +102,9 @@ def evaluate_on_texts(
 
 
 def distinct(texts: Iterable[str], maximum: int, seed: int) -> list[str]:
-    """Return a sample of the texts in their order, without blank and repeated ones.
+    """Return a sample of at most `maximum` texts in their order, without blank and repeated ones.
 
     The draw depends on the letters and digits of a text and on the seed, not on the order of the other texts.
-
-    Args:
-        texts: The texts.
-        maximum: The maximum number of texts, at least 0.
-        seed: The seed of the draw, at least 0.
-
-    Returns:
-        At most `maximum` texts.
 
     Example:
         >>> distinct(["A cat.", "", "a cat", "A dog."], maximum=9, seed=1)

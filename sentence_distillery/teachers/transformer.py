@@ -101,12 +101,11 @@ class TransformerEncoder:
         """Embed sentences given as token ids.
 
         Args:
-            token_ids: the result of `token_ids`.
-            batch_tokens: tokens in a batch, padding included; on a processor the batches are smaller, and run side by
+            token_ids: The result of `token_ids`.
+            batch_tokens: Tokens in a batch, padding included; on a processor the batches are smaller, and run side by
                 side.
-            weights: for each weighting, a weight (vocabulary,) of each token id; None is the encoder's own pooling, in
-                most the plain mean over the real tokens (paper 1, equations 2 and 3). The default is one None.
-            precision: of the matrix products.
+            weights: For each weighting, a weight (vocabulary,) of each token id; None is the encoder's own pooling.
+            precision: Of the matrix products.
 
         Returns:
             One (sentences, dimension) float32 array for each weighting: what the encoder's modules give, but not
@@ -195,16 +194,10 @@ def quiet_libraries() -> Iterator[None]:
 def load_encoder(given: AnyTeacher) -> TransformerEncoder:
     """Load a transformer on the device of this process.
 
-    Args:
-        given: its reference, and the options that its weights and its tokenizer must match.
-
-    Returns:
-        The encoder, ready to embed.
-
     Raises:
-        AbsentModelError: the weights are not on this machine and cannot be fetched.
-        TeacherError: it is not a transformer, or one of its options does not fit the model.
-        InputError: the model cannot be read, or is not safe to read (pickled weights).
+        AbsentModelError: The weights are not on this machine and cannot be fetched.
+        TeacherError: It is not a transformer, or one of its options does not fit the model.
+        InputError: The model cannot be read, or is not safe to read (pickled weights).
     """
     teacher = transformer(given)
     with quiet_libraries():
@@ -325,15 +318,10 @@ def _fingerprint(weights: str, directory: Path, others: Sequence[Path]) -> str:
 
 
 def find_model(reference: str, revision: str | None) -> Path:
-    """Return the directory that holds the files of `reference`.
+    """Return the directory that holds the files of package:<name>, a directory, or a hub id with the commit `revision`.
 
-    Args:
-        reference: package:<name>, a directory, or a hub id.
-        revision: the pinned commit of a hub id.
-
-    Raises:
-        AbsentModelError: they are not on this machine and cannot be fetched.
-        InputError: the package carries other files, or a hub id has no revision.
+    Raises AbsentModelError if they are not here and cannot be fetched, InputError if the package carries other files
+    or a hub id has no revision.
     """
     if reference.startswith("package:"):
         return _inside_package(reference.removeprefix("package:"))

@@ -24,9 +24,6 @@ STAGES = (
     "clean",
     "soft_labels",
     "student",
-    "mlp_head",
-    "search_student",
-    "fine_tuned_student",
     "evaluate",
     "domain",
 )
