@@ -28,13 +28,9 @@ class Origins:
 
 
 class Articles:
-    """Articles that can be read several times, a few hundred in memory.
+    """Articles that can be read several times, a few hundred in memory: a table, or a directory of parts, of ARTICLES.
 
-    Args:
-        given: A table of the schema ARTICLES, or a directory of part-*.parquet files with that schema.
-
-    Raises:
-        InputError: If the table has another schema, or the directory no such file; later, if a file is damaged.
+    Raises InputError if the table has another schema, or the directory no such file; later, if a file is damaged.
     """
 
     def __init__(self, given: Path | pa.Table) -> None:
@@ -65,14 +61,7 @@ class Articles:
 
 
 def articles_from_texts(texts: Iterable[str], source: str = "texts") -> pa.Table:
-    """Make articles of texts, such as the lines of a file.
-
-    Args:
-        texts: One text for each article.
-        source: Their source; a line that repeats within one source is boilerplate.
-
-    Returns:
-        A table of the schema ARTICLES, whose urls are `<source>#1`, `<source>#2` ...
+    """Make a table of ARTICLES, with a text each; a line that repeats within one source is boilerplate.
 
     >>> articles_from_texts(["It rained.", "Ships wait."], "notes")["url"].to_pylist()
     ['notes#1', 'notes#2']

@@ -72,22 +72,19 @@ def clean(
 ) -> dict[str, Any]:
     """Clean articles and write `part-*.parquet`, `dropped.parquet` and `held_out.parquet` to a directory.
 
-    Their schemas are SENTENCES, DROPPED and HELD_OUT.
-
     Args:
         articles: A directory of part-*.parquet files, or a table, of the schema ARTICLES; `articles_from_texts` makes
             one of plain texts.
         target: Directory to write; it is replaced as a whole, or not at all.
         options: Language, lengths and thresholds.
-        fingerprints: Fingerprints of the evaluation texts, (texts,) uint64; their sentences are dropped.
-        where: On how many processes, or on which Dask cluster, articles are examined; the outputs are the same.
+        fingerprints: Of the evaluation texts, (texts,) uint64; their sentences are dropped.
+        where: On how many processes, or on which Dask cluster; the outputs are the same.
         counters: Counts sentences that are kept, and those that are dropped, by reason.
         held_out: How much is kept out of the training text; None writes an empty `held_out.parquet`.
         pool: The texts of a fixed pool, HELD_OUT; they go to `held_out.parquet`, whatever `held_out` says.
 
     Returns:
-        The corpus at a glance, as JSON can hold it: documents, sentences and words by source and by time, the growth
-        of the vocabulary, and examples of what was kept and dropped.
+        The corpus at a glance, as JSON can hold it: sums by source and by time, growth of the vocabulary, examples.
 
     Raises:
         InputError: If an article file is missing or damaged, the language is unknown, no sentence is kept, or the

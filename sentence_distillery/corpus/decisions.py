@@ -151,7 +151,7 @@ def decide(
     held_out: HeldOut | None = None,
     pool: Pool | None = None,
 ) -> Decisions:
-    """Decide which documents and sentences are dropped, and why.
+    """Decide which of the examined documents and sentences are dropped, and why.
 
     Args:
         documents: The result of `examine` for all documents.
@@ -243,15 +243,11 @@ def _beyond(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
 def draw_held_out(sentences: NDArray[np.int64], identities: NDArray[np.uint64], options: HeldOut) -> NDArray[np.bool_]:
     """Mark the documents, (documents,) bool, that are held out: in the order of their ranks, while they fit.
 
-    Args:
-        sentences: How many sentences of each document cleaning keeps, (documents,).
-        identities: The identity of each document, (documents,).
-        options: The share, the maximum and the seed.
+    `sentences` counts those that cleaning keeps of each document.
 
-    Example:
-        >>> options = HeldOut(share=0.5, maximum_sentences=9, seed=1)
-        >>> draw_held_out(np.array([1, 1, 1, 1]), np.arange(4, dtype=np.uint64), options)
-        array([False,  True, False,  True])
+    >>> options = HeldOut(share=0.5, maximum_sentences=9, seed=1)
+    >>> draw_held_out(np.array([1, 1, 1, 1]), np.arange(4, dtype=np.uint64), options)
+    array([False,  True, False,  True])
     """
     held_out = np.zeros(len(sentences), bool)
     left = min(int(options.share * sentences.sum()), options.maximum_sentences)

@@ -100,13 +100,8 @@ def packaged_articles() -> Iterator[Row]:
 def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | None = None) -> Iterator[Row]:
     """Yield the articles of all inputs in order, as rows of ARTICLES; the files of a directory are sorted by name.
 
-    Args:
-        inputs: Files or directories, with their formats and columns.
-        counters: Counts, as details, dates that are not understood, and files and articles that are ignored, by reason.
-        root: Directory that all inputs must lie in; None allows any.
-
-    Raises:
-        InputError: If an input is missing, lies outside of `root`, cannot be read, or lacks a column.
+    Counts dates that are not understood, and files and articles that are ignored. Raises InputError if an input is
+    missing, lies outside of `root`, cannot be read, or lacks a column.
     """
     for given in inputs:
         for path in input_files(given, counters, root):

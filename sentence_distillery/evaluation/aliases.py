@@ -23,19 +23,10 @@ FIELDS = {"system"}  # those that hold names
 
 
 def current(name: str) -> str:
-    """Return today's name of a system or a field.
+    """Return today's name of a system or a field; a name that never changed is returned unchanged.
 
-    Args:
-        name: A name from a file of any age.
-
-    Returns:
-        The name that today's stages write; a name that never changed is returned unchanged.
-
-    Example:
-        >>> current("student, deep")
-        'student, MLP head'
-        >>> current("teacher")
-        'teacher'
+    >>> current("student, deep"), current("teacher")
+    ('student, MLP head', 'teacher')
     """
     return NAMES.get(name, name)
 
@@ -48,15 +39,10 @@ def current_row(row: Mapping[str, str]) -> dict[str, str]:
 def current_content(content: Any) -> Any:
     """Return the content of a JSON file with today's names, in its keys and in the fields that hold names.
 
-    Args:
-        content: What json.load returned. Keys may have several parts, such as those of metrics.json.
+    Keys may have several parts, such as those of metrics.json.
 
-    Returns:
-        The same content with other names.
-
-    Example:
-        >>> current_content({"student, deep/lee/mae": 1.2, "teacher": {"further": [{"dimension": 384}]}})
-        {'student, MLP head/lee/mae': 1.2, 'teacher': {'additional': [{'dimension': 384}]}}
+    >>> current_content({"student, deep/lee/mae": 1.2, "teacher": {"further": [{"dimension": 384}]}})
+    {'student, MLP head/lee/mae': 1.2, 'teacher': {'additional': [{'dimension': 384}]}}
     """
     if isinstance(content, list):
         return [current_content(value) for value in content]

@@ -140,13 +140,7 @@ assert set(COLUMNS) == {field.name for field in fields(Result)} | {REASON}
 
 
 def write_results(path: Path, results: Iterable[Result], comment: str = "") -> None:
-    """Write a table of figures, fractions with four digits, the ends of intervals with six.
-
-    Args:
-        path: The file.
-        results: The rows, in the order of the file.
-        comment: A line above the table.
-    """
+    """Write a table of figures, fractions with four digits, the ends of intervals with six."""
     _write(path, COLUMNS, map(_as_row, results), comment)
 
 
@@ -213,9 +207,6 @@ def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
         path: A CSV file with the columns COLUMNS, EXPORTED or FORMER, in any order; lines that start with # are
             comments.
         may_be_empty: Whether a table without rows is right.
-
-    Returns:
-        The figures, in the order of the file.
 
     Raises:
         InputError: If the file cannot be read, lacks a column or has others, has no rows, or a row does not fit.

@@ -140,23 +140,11 @@ def check_kind(path: Path) -> None:
 
 
 def read_json(path: Path, schema: Any) -> Any:
-    """Read a JSON file that fits a schema.
-
-    Args:
-        path: The file.
-        schema: What it holds, as a type that pydantic knows: a `contents.Content`, or such as dict[str, float]. No text
-            is taken for a number.
-
-    Returns:
-        The content, unchanged.
+    """Read a JSON file that fits a schema: a type that pydantic knows. No text is taken for a number.
 
     Raises:
         InputError: If the file is missing, is not JSON, has another content or is not the one that was written; the
             message has the file, the place in it, what is there, and the remedy.
-
-    Example:
-        >>> read_json(Path("reports/metrics.json"), dict[str, float])           # doctest: +SKIP
-        {'student/lee/pearson': 0.65}
     """
     check_kind(path)
     try:

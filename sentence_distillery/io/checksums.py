@@ -36,20 +36,7 @@ _ledgers: list[Ledger] = []  # the last one is in use; a stage within a stage ha
 
 @contextmanager
 def ledger(known: Mapping[str, str]) -> Iterator[Ledger]:
-    """Note the files written in the block, and compare the files read with their known checksums.
-
-    Args:
-        known: The SHA-256 of files by their paths, as the readers will name them.
-
-    Yields:
-        The ledger, whose `checksums` are those of the files written.
-
-    Example:
-        >>> with ledger({}) as written:
-        ...     write_json(path, {"n": 2})                      # doctest: +SKIP
-        ...     written.checksums()                             # doctest: +SKIP
-        {'reports/n.json': '5ffb...'}
-    """
+    """Note the files written in the block, and compare the files read with their `known` checksums, SHA-256 by path."""
     _ledgers.append(Ledger(dict(known)))
     try:
         yield _ledgers[-1]

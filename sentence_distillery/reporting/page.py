@@ -252,18 +252,7 @@ def own_sections(values: Mapping[str, Any]) -> list[Section]:
 
 
 def render(run: RunReport, papers: Sequence[Link]) -> tuple[str, list[Section]]:
-    """Compose the page on a run: the encoder that it made, and how good it is.
-
-    Args:
-        run: The outputs of the run.
-        papers: The pages of reproduced papers.
-
-    Returns:
-        The page as HTML, and its sections in their order.
-
-    Raises:
-        KeyError: If a content of `run` lacks a field that the page shows.
-    """
+    """Compose the page on a run as HTML, with links to those of papers; return its sections, too, in their order."""
     values = context(run)
     sections = own_sections(values)
     return str(rendered("report.html", {**values, "sections": sections, "papers": papers})), sections

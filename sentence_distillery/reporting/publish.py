@@ -31,18 +31,7 @@ def machine() -> str:
 
 
 def keep_run(results: Sequence[Path], seeds: Sequence[Path], target: Path, command: str, date: str) -> None:
-    """Keep the figures of a run, the means over seeds last.
-
-    Args:
-        results: The run's tables of figures.
-        seeds: The tables of other seeds.
-        target: The file to write.
-        command: The command of the run.
-        date: The day of the run, as 2026-11-21.
-
-    Raises:
-        InputError: If a file is not such a table.
-    """
+    """Keep the figures of a run in `target`, the means over seeds last; `date` is as 2026-11-21."""
     rows = [row for path in results for row in read_results(path)]
     means = over_seeds(rows, [read_results(path) for path in seeds])
     write_results(target, [*rows, *means], comment=f"{command}; {date}; {machine()}")
@@ -54,7 +43,7 @@ def keep_matrix(source: Path, sets: Iterable[str], directory: Path, command: str
 
 
 def keep_cells(rows: list[Result], sets: Iterable[str], directory: Path, command: str, date: str) -> Path:
-    """Keep the cells of a matrix together with those of earlier runs.
+    """Keep the cells of a matrix together with those of earlier runs, and return the file.
 
     Args:
         rows: This run's cells.
@@ -62,12 +51,6 @@ def keep_cells(rows: list[Result], sets: Iterable[str], directory: Path, command
         directory: Where the matrices of this kind are saved.
         command: The command of the run.
         date: The day of the run, as 2026-11-21.
-
-    Returns:
-        The file that was written: that of earlier runs with these sets, or a new one.
-
-    Raises:
-        InputError: If a file is not such a table.
     """
     target = _target(directory, {Path(name).name for name in sets})
     runs = [f"{command}; {date}; {machine()}"]

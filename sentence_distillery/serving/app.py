@@ -159,16 +159,13 @@ def _index(given: str, count: int) -> int:
 
 
 def application(collection: Collection, name: str, hosts: Iterable[str], key: str | None = None) -> ASGIApp:
-    """Make the application that serves a student and its texts.
+    """Make the guarded ASGI application that serves a student and its texts.
 
     Args:
         collection: The texts, with the student.
         name: The student's name in OpenAI's interface and on the page.
         hosts: What a request's Host header may say.
         key: The key to ask for; None asks for none.
-
-    Returns:
-        An ASGI application, guarded.
     """
     page, embeddings = Page(collection, name), Embeddings(collection.encoder, name)
     routes = [

@@ -66,15 +66,7 @@ class Data:
 
 
 def write_site(collection: Collection, name: str, directory: Path) -> int:
-    """Write the folder, whole or not at all.
-
-    Args:
-        collection: The texts, with the student.
-        name: The student's name on the page.
-        directory: A new or empty directory, or one that this function wrote.
-
-    Returns:
-        The bytes of all files.
+    """Write the folder, whole or not at all, and return the bytes of all files.
 
     Raises:
         InputError: If the student is one that JavaScript does not compute, the directory holds anything else or cannot
@@ -160,15 +152,8 @@ def index(folder: str) -> str:
 def as_bytes(vectors: Floats) -> NDArray[np.int8]:
     """Store each vector in int8, its largest number as 127 or -127; the page computes with its direction alone.
 
-    Args:
-        vectors: (texts, dimension) float32.
-
-    Returns:
-        (texts, dimension) int8, zeros for a zero vector.
-
-    Example:
-        >>> as_bytes(np.array([[0.5, -1.0], [0, 0]], np.float32)).tolist()
-        [[64, -127], [0, 0]]
+    >>> as_bytes(np.array([[0.5, -1.0], [0, 0]], np.float32)).tolist()
+    [[64, -127], [0, 0]]
     """
     peaks = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
     return np.rint(vectors * (_LEVELS / np.where(peaks > 0, peaks, 1))).astype(np.int8)

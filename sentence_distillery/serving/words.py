@@ -21,14 +21,7 @@ class Word:
 
 
 def read_words(encoder: StaticEncoder, text: str) -> list[Word]:
-    """Tell how a student reads each word of a text.
-
-    Args:
-        encoder: The student.
-        text: Any text.
-
-    Returns:
-        Its words in their order; punctuation that has no vector is left out.
+    """Tell how a student reads each word of a text, in their order; punctuation that has no vector is left out.
 
     Example:
         >>> from sentence_distillery import load

@@ -147,14 +147,6 @@ class Trainer(Generic[Item]):
 
         Raises:
             DivergedError: If the loss is not finite.
-
-        Example:
-            >>> from sentence_distillery.training.batches import InOrder
-            >>> model = nn.Linear(1, 1)
-            >>> sgd = torch.optim.SGD(model.parameters(), lr=0.1)
-            >>> trainer = Trainer(model, sgd, InOrder([torch.ones(4, 1)]), epochs=2)
-            >>> [sorted(note) for note in trainer.run(lambda x: {"loss": (model(x) - 1).square().mean()})]
-            [['loss'], ['loss']]
         """
         rates = [group["lr"] for group in self.optimizer.param_groups]
         curve = self._resumed()

@@ -126,14 +126,9 @@ def decoded_lines(path: Path) -> Iterator[str]:
 
 
 def lines_of(stream: BinaryIO, name: object) -> Iterator[str]:
-    """Yield the decoded lines of a stream with their ends.
+    """Yield the decoded lines of a stream of bytes with their ends; `name` says in errors where they come from.
 
-    Args:
-        stream: Bytes.
-        name: Where they come from, for error messages.
-
-    Raises:
-        InputError: If the content is not text, a line is not in the file's encoding or is too long.
+    Raises InputError if the content is not text, a line is not in the file's encoding or is too long.
     """
     head = stream.read(HEAD)
     refuse_binary(name, head)

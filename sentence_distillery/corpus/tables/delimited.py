@@ -32,16 +32,12 @@ log = logging.getLogger(__name__)
 
 
 def delimited_rows(path: Path, kind: str, quoting: bool | None) -> tuple[list[str], Iterator[Record]]:
-    """Open a file.
+    """Open a file, and return the names of its columns and an iterator over its rows, without blank lines.
 
     Args:
         path: The file.
         kind: "csv" or "tsv". CSV is delimited by commas; by semicolons or tabs if its first line has no comma.
         quoting: Whether quotation marks enclose fields; None: the file decides.
-
-    Returns:
-        The names of the columns as they stand in the first line, and an iterator over the rows. Blank lines are not
-        rows.
 
     Raises:
         InputError: If the file is empty or cannot be read; the iterator, if a row has another number of fields.

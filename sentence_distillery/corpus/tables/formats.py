@@ -70,13 +70,10 @@ def format_of(path: Path) -> str | None:
 
 
 def read_rows(path: Path, format: str, names: Iterable[str], quoting: bool | None = None) -> Iterator[tuple[str, Row]]:
-    """Yield the place and the row of each row of one file; raises InputError if it cannot be read or lacks a column.
+    """Yield the place and the row of each row of one file, which must have the columns `names`.
 
-    Args:
-        path: The file.
-        format: Its format.
-        names: Columns that the file must have; a row may have others.
-        quoting: Whether quotation marks enclose the fields of .csv and .tsv; None: the file decides.
+    `quoting` says whether quotation marks enclose the fields of .csv and .tsv; None: the file decides. Raises
+    InputError if it cannot be read or lacks a column.
     """
     return rows_of(path, format, set(names), False, quoting)
 

@@ -100,11 +100,7 @@ def _ignored_as(file: Path, parts: Sequence[str]) -> str | None:
 
 
 def files_to_read(paths: Iterable[Path], reading: Reading) -> list[tuple[Path, str]]:
-    """List the files to read and the format of each.
-
-    Args:
-        paths: Files and directories. In a directory the files of other formats are left out.
-        reading: How to read them.
+    """List the files to read, those of a directory as far as their format is known, and the format of each.
 
     Raises:
         InputError: If a path does not exist, a directory has no file to read, a file is not text, or looks like a table
@@ -156,18 +152,10 @@ def _format_to_read(path: Path, reading: Reading) -> str:
 
 
 def looks_like(head: str, column: str) -> str | None:
-    """Tell whether text that is not named as a table looks like one.
+    """Tell which table the beginning of a text looks like; `column` is that of the text, which a header would have.
 
-    Args:
-        head: The beginning of the text.
-        column: The column of the text, which a header would have.
-
-    Returns:
-        What it looks like, or None.
-
-    Example:
-        >>> looks_like("id,text\\n1,The storm\\n", "text"), looks_like("Well, no.\\nOh, yes.\\n", "text")
-        ('CSV', None)
+    >>> looks_like("id,text\n1,The storm\n", "text"), looks_like("Well, no.\nOh, yes.\n", "text")
+    ('CSV', None)
     """
     if re.match(r'\s*\[?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', head):
         return "JSON"
@@ -191,19 +179,10 @@ def _is_table(lines: list[str], mark: str, column: str) -> bool:
 
 
 def read_texts(path: Path, format: str, reading: Reading, by_line: bool) -> Iterator[tuple[str, Row]]:
-    """Yield the texts of a file, each with the row that it is in.
+    """Yield the texts of a file, "" if a row has none, each with the columns of its row; plain text has no columns.
 
-    Args:
-        path: The file.
-        format: Its format, as `files_to_read` returns it.
-        reading: How to read it.
-        by_line: Whether each line of plain text is a text, or the whole file is one.
-
-    Yields:
-        The text, "" if there is none, and the columns of its row; plain text has no columns.
-
-    Raises:
-        InputError: If the file cannot be read or has no such column, or a value in it is not text.
+    `by_line` says whether each line of plain text is a text, or the whole file is one. Raises InputError if the file
+    cannot be read or has no such column, or a value in it is not text.
     """
     if format in WHOLE:
         by_line = by_line or reading.read_as == "lines"

@@ -61,13 +61,8 @@ class Table:
 def open_table(path: Path, reading: Reading) -> Iterator[Table]:
     """Open a file with all of its columns; plain text has its lines in the column `text`.
 
-    Args:
-        path: The file.
-        reading: How to read it.
-
-    Raises:
-        InputError: If the file cannot be read, has no such column, or that column is not text; also while the batches
-            are read.
+    Raises InputError if the file cannot be read, has no such column, or that column is not text; also while the batches
+    are read.
     """
     if path.is_dir():
         raise InputError(f"{path} is a directory; give a file.")

@@ -52,9 +52,6 @@ def clustering(
         The mean, in [0, 1]; `Unavailable` if all texts have one label, there are more labels than texts of a draw, or a
         vector is not finite.
 
-    Raises:
-        ImportError: If scikit-learn is not installed.
-
     Example:
         >>> clustering(np.repeat(np.eye(2, dtype=np.float32), 9, axis=0), ["cat"] * 9 + ["dog"] * 9, texts=100)
         Clustering(v_measure=1.0)

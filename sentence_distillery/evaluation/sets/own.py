@@ -48,12 +48,6 @@ PARTS: dict[type[Row], str] = {Query: "queries", Passage: "documents", Judgement
 def own_benchmark(option: OwnBenchmark) -> Benchmark:
     """Describe a set of the user's own labels; its counts and labels are those of the files.
 
-    Args:
-        option: Its files and their columns.
-
-    Returns:
-        The set, as the registry has others.
-
     Raises:
         InputError: If the name is that of another set, a file does not exist or is of another kind, or a row cannot be
             read.

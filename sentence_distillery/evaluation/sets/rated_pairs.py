@@ -17,16 +17,13 @@ PAIR_COLUMNS = ("sentence1", "sentence2", "score")
 def read_rated_pairs(
     path: Path, reading: Reading, columns: Sequence[str] = PAIR_COLUMNS, scale: Sequence[float] | None = None
 ) -> PairSet:
-    """Read the pairs of a table.
+    """Read the pairs of a table; the set has the name of the file.
 
     Args:
         path: A file of any format with columns.
         reading: How to read it; it has no text column.
         columns: The columns of both sentences and of the score.
         scale: The lowest and the highest possible score; None: those in the file.
-
-    Returns:
-        The pairs, under the name of the file.
 
     Raises:
         InputError: If the file cannot be read, a sentence is empty, a score is not a finite number, or there are fewer

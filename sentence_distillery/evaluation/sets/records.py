@@ -200,10 +200,6 @@ def drawn(texts: Sequence[str], count: int, seed: int) -> list[bool]:
 
     They are the ones whose keyed hash is smallest. Equal texts are in one split, unless the last one drawn is among
     them.
-
-    Example:
-        >>> drawn(["a", "b", "c", "a"], 2, seed=1)
-        [False, True, True, False]
     """
     key = str(seed).encode()
     marks = [hashlib.blake2b(text.encode(), digest_size=16, key=key).digest() for text in texts]
