@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from sentence_distillery.evaluation import intervals as bootstrap
-from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import InputError, atomic_file, finite, read_rows
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
@@ -201,7 +200,7 @@ def text_of(value: object) -> str:
 
 
 def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
-    """Read a table of figures, former names of systems and sets under today's.
+    """Read a table of figures.
 
     Args:
         path: A CSV file with the columns COLUMNS, EXPORTED or FORMER, in any order; lines that start with # are
@@ -219,7 +218,7 @@ def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
 
 def _result(row: Mapping[str, str], place: str) -> Result:
     """Read one row; raises InputError, which names `place`."""
-    values: dict[str, Any] = dict(current_row(row))
+    values: dict[str, Any] = dict(row)
     reason = values.pop(REASON, "")
     try:
         if None in values.values() or None in values:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import finite, given, read_rows, unreadable
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.headline import rounded
@@ -26,8 +25,8 @@ LEAST = 70.0  # worse ones are only in the table; else the marks of the others w
 
 
 def read_pareto(path: Path) -> list[dict[str, str]]:
-    """Read the variants and their figures, former names under today's; raises InputError if a column is missing."""
-    rows = list(map(current_row, read_rows(path, COLUMNS)))
+    """Read the variants and their figures; raises InputError if a column is missing."""
+    rows = read_rows(path, COLUMNS)
     if any(row["system"] == "own" and not row["dimension"].isdigit() for row in rows):
         raise unreadable(path, "a variant of the student has no dimension")
     return rows

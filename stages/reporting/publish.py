@@ -9,11 +9,11 @@ import datetime
 import sys
 from pathlib import Path
 
+from reproductions.saved_matrix import Paraphrase, keep_curves, keep_matrix
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.checksums import ledger
-from sentence_distillery.reporting.contents import Paraphrase
-from sentence_distillery.reporting.publish import keep_curves, keep_matrix, keep_run
+from sentence_distillery.reporting.publish import keep_run
 from stages import paths
 from stages.params import Params, load_params
 from stages.stage import written_before

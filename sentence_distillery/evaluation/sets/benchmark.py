@@ -43,9 +43,9 @@ MainMetric = Literal["pearson", "spearman", "accuracy", "f1", "ap", "v_measure",
 class Sources:
     """Directories of benchmark sets, each with the remedy for a missing or wrong file."""
 
-    external: Path  # <set>/<file>, as `sentence_distillery.evaluation.sets.download` brings them
+    external: Path  # <set>/<file>, as `make benchmarks` of the repository brings them
     samples: Path  # pairs.csv and reviews.csv of this project
-    external_remedy: str = "add its files, or download them with sentence_distillery.evaluation.sets.download"
+    external_remedy: str = "add its files, or let `make benchmarks` of the repository download them"
     samples_remedy: str = "restore it from the project's repository"
 
 

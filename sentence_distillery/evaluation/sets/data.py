@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from sentence_distillery.evaluation.protocols.ranking import Judgements
 from sentence_distillery.evaluation.sets.records import EVERY_SPLIT
+from sentence_distillery.evaluation.sets.records import Kind as Kind
+from sentence_distillery.evaluation.sets.records import TaskType as TaskType
 from sentence_distillery.io.artifacts import InputError, read_json, read_table
 from sentence_distillery.io.unavailable import Unavailable
 
 PROVENANCE = "provenance.json"
 FINGERPRINTS = "evaluation_fingerprints.parquet"
 
-Kind = Literal["pairs", "words", "documents", "queries"]
-TaskType = Literal["sts", "pair_classification", "classification", "clustering", "retrieval", "reranking"]
 Split = Literal["train", "dev", "test"]
 
 PAIRS = pa.schema(

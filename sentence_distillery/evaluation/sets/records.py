@@ -9,12 +9,14 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 EVERY_SPLIT = "all"
+Kind = Literal["pairs", "words", "documents", "queries"]  # of the rows of a set
+TaskType = Literal["sts", "pair_classification", "classification", "clustering", "retrieval", "reranking"]
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 BATCH = 1_000  # rows of a Parquet file in memory
 
