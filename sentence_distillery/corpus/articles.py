@@ -55,6 +55,8 @@ class Articles:
             table = _columns(part, ["source", "published"])
             encoded = table["source"].combine_chunks().dictionary_encode()
             codes = [names.setdefault(name, len(names)) for name in encoded.dictionary.to_pylist()]
+
+            # Sources are numbered over all parts, so that a line that repeats in two of them is found.
             sources.append(np.array(codes, np.int32)[encoded.indices.to_numpy()])
             days.append(table["published"].cast(pa.int32()).fill_null(NO_DAY).to_numpy())
         return Origins(list(names), np.concatenate(sources), np.concatenate(days))

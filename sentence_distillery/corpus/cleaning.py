@@ -138,6 +138,8 @@ def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) 
         minimum_tokens=options.minimum_tokens,
         maximum_tokens=options.maximum_tokens,
     )
+
+    # Origins are read in a thread beside, since the workers take a second to start.
     texts = track(articles.texts(), len(articles), "articles")
     with ThreadPoolExecutor(1) as beside:
         reading = beside.submit(articles.origins)  # while the processes start
@@ -157,6 +159,8 @@ def shards(texts: Iterable[str], part_documents: int) -> Iterator[tuple[int, lis
         if len(shard) == EXAMINED_AT_ONCE or size >= EXAMINED_CHARACTERS or number % part_documents == 0:
             yield number - len(shard), shard
             shard, size = [], 0
+
+    # What is left over is a shard, too.
     if shard:
         yield number - len(shard), shard
 
@@ -246,6 +250,8 @@ def in_threads(function: Callable[[Item], Result], items: Iterable[Item], thread
     if threads == 1:
         yield from map(function, items)
         return
+
+    # As many results wait as keep the threads busy; more would fill the memory.
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         for item in items:
@@ -268,6 +274,8 @@ def count(decisions: Decisions, removed: Counter[str], counters: Counters, pool:
         details |= {"documents held out": len(pool["document"].unique()), "held out": len(pool), "fixed pool": 1}
     elif decisions.held_out.any():
         details |= {"documents held out": int(decisions.held_out.sum()), "held out": decisions.held_out_sentences}
+
+    # Sorted, so that the file of counters has one form.
     counters.details.update(sorted(details.items()))
     if not kept:
         raise InputError(

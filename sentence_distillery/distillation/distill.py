@@ -289,6 +289,8 @@ def texts_to_embed(
         write_sentences(texts, Reading(text_column, read_as, quoting), cleaning, None, sentences, counters)
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))
+
+        # In the order of `distill`: sentences as they were cleaned, then words as the vocabulary has them.
         parts = table_parts(sentences)
         listed = [text for part in parts for text in part_texts(part)]
         return list(dict.fromkeys([*listed, *map(bare, Counted.of(parts).vocabulary(None, settings, own))]))
@@ -387,6 +389,8 @@ def _working(given: str | Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="distill-") as temporary:
             yield Path(temporary)
         return
+
+    # It may be there from an interrupted call, which goes on in it.
     directory = Path(given)
     if directory.exists() and not directory.is_dir():
         raise InputError(f"{setting('working_directory', directory)} is not a directory; name another one.")
@@ -405,6 +409,8 @@ def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
         return
     dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted((+counters.dropped).items())) or "none"
     total = counters.kept + counters.dropped.total()
+
+    # The most frequent reason is the one to mend.
     remedy = ""
     if cleaning and counters.dropped:
         kept = f"words are dropped, but {option('clean=False', '--no-clean')} keeps them"

@@ -199,6 +199,8 @@ def _candidates(
             words = encoder if share == 1 else with_fewer_words(encoder, int(share * len(counts)), counts)
         except InputError:
             return  # fewer than the pieces of words
+
+        # Directions of the words that are left: others would keep what only rare words need.
         directions = principal_directions(words.table, token_counts(words, texts))
         for precision in precisions:
             fixed, each = _sizes(words, precision)

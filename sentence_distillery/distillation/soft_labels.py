@@ -109,6 +109,8 @@ def joined(stores: list[LabelStore], texts: list[str]) -> pa.ChunkedArray:
     if len(stores) == 1:
         return pa.chunked_array([embedding_column(stores[0].vectors(texts))])
     arrays = [store.vectors(texts) for store in stores]
+
+    # In chunks, since all labels at once would be in memory twice.
     columns = []
     for start in range(0, len(texts) or 1, CHUNK):
         parts = [unit_rows(array[start : start + CHUNK].astype(np.float32)) for array in arrays]
@@ -170,6 +172,8 @@ class Counted:
             for word in (*counts, *wanted.difference(counts))
             if word in terms or word in wanted or self.words[word] >= settings.minimum_count
         ]
+
+        # Equal counts in the order of the alphabet, so that the order of the texts decides nothing.
         frequent.sort(key=lambda word: (-counts.get(word, 0), word))
         known = dict.fromkeys([*frequent, *word_pieces(tokenizer, self.words)])
         added = additional_words(known, settings.additional_words)
@@ -211,6 +215,8 @@ def card(teacher: GivenTeacher, encoder: TextEncoder) -> dict[str, object]:
         about |= {"revision": teacher.revision, "pooling": "+".join(encoder.modules.poolings)}
         asked = teacher.prompt is not None or teacher.prompt_name is not None
         return about | ({"prompt": encoder.modules.prompt} if asked else {})
+
+    # What the user calls a function's state stands in for a commit.
     if isinstance(teacher, FunctionTeacher | FunctionEncoder):
         return about | {"revision": teacher.version, "kind": "function"}
     return about | {"kind": "file of vectors"}
@@ -243,6 +249,8 @@ def refuse_absent(encoder: TextEncoder, sources: Sequence[Source], words: Iterab
                 f"{option('clean=False', '--no-clean')}."
             )
         log.warning("%s; the student is not trained on these", message)
+
+    # Words are another matter: a word without a vector can be estimated.
     listed = list(words)
     if unknown := len(encoder.absent(listed)):
         log.info(

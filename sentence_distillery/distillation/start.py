@@ -89,12 +89,16 @@ def started_from(
     places = np.array([UNKNOWN_ID, *(vocabulary.get(word, UNKNOWN_ID) for word in words)])
     shared = places != UNKNOWN_ID
     found = student.table[places] * shared[:, None]
+
+    # Its space is mapped on the teacher's by least squares over the sentences.
     rows = range(min(ROWS, len(tokens)))
     sums, wanted = unit_rows(tokens.take(rows).sums(found)), unit_rows(targets[: len(rows)].astype(np.float32))
     mapped = found @ np.linalg.solve(sums.T @ sums + np.eye(sums.shape[1], dtype=np.float32), sums.T @ wanted)
     compared = mapped.any(axis=1) & (np.bincount(tokens.ids, minlength=len(start)) > 0)
     if not compared.any():
         raise InputError(f"The text has no token of the encoder of {option('start_from')}; give another one, or none.")
+
+    # The training's rate is for vectors of the length of `start`.
     before, after = (np.median(np.linalg.norm(each[compared], axis=1)) for each in (start, mapped))
     return np.where(shared[:, None], mapped * (before / after), start).astype(np.float32)
 
@@ -112,10 +116,14 @@ def with_estimates(vectors: Floats, words: list[str], tokens: TokenIds, targets:
     centre = vectors[known].mean(axis=0) if known.any() else middle
     seen = counts > 0
     filled: Floats = vectors.copy()
+
+    # A word that some sentences have points where they point, less so if they are few.
     estimated = np.flatnonzero(~known & seen)
     factors = counts[estimated] / (counts[estimated] + SHRINKAGE)
     offsets = sums[estimated] / counts[estimated, None] - middle
     filled[estimated] = centre + factors[:, None] * offsets
+
+    # A word that none has is the mean of its pieces.
     unseen = np.flatnonzero(~known & ~seen)
     evident = np.flatnonzero(known | seen)
     filled[unseen] = _of_pieces(

@@ -50,6 +50,8 @@ class Normalizer:
         for rows in _slices(len(embeddings)):
             mean += unit_rows(embeddings[rows].astype(np.float32)).sum(axis=0, dtype=np.float64)
         mean /= max(len(embeddings), 1)
+
+        # The squared length of the mean direction is the mean cosine of two sentences.
         mean_cosine = float(mean @ mean)
         if mean_cosine > EQUAL:
             raise InputError(

@@ -233,6 +233,7 @@ def watching(encoder: StaticEncoder, embed: Embed, pairs: PairSet | None) -> Wat
     sides = [encoder.token_ids(side) for side in (pairs.sentences1, pairs.sentences2)]
     ratings, scale = pairs.scores, pairs.scale
 
+    # Called after each epoch, with the weights as they are then.
     def watch() -> dict[str, float]:
         left, right = map(embed, sides)
         figures = similarity_figures(cosines(left, right), ratings, scale)

@@ -29,6 +29,8 @@ def reference_of(corpus: LabelledCorpus, share: float, options: Domain) -> Refer
         if share == 0:
             return Unavailable("there are no held-out texts: held_out.share is 0")
         return Unavailable(f"there are {len(table)} held-out texts, but {FEWEST} are needed: add more text")
+
+    # Labels are matched by place, as those of the training text.
     found = read_table(labels, soft_label_schema(corpus.dimension))
     if not sentence_ids(table["document"], table["position"]).equals(found["sentence"]):
         raise InputError(f"{labels} does not belong to {sentences}; label the corpus again.", labels)

@@ -75,8 +75,12 @@ def measures(vectors: Floats, tokenizer: Tokenizer | None, reference: Reference)
         if not np.isfinite(each).all():
             yield from unavailable(Unavailable(f"some vectors{whose} are not finite"), count)
             return
+
+    # Random pairs say how far the cosines agree in general, near pairs among texts that are hard to tell apart.
     yield _correlation("random pairs", vectors, reference, reference.random)
     yield _correlation("near pairs", vectors, reference, reference.near)
+
+    # As many neighbours as there are other texts would be found by any encoder.
     depths = [depth for depth in DEPTHS if depth < count]
     found = recalls(vectors, reference.vectors, depths)
     for depth in DEPTHS:

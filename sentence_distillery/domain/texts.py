@@ -86,6 +86,8 @@ def evaluate_on_texts(
     chosen = distinct((text for _, text in articles), maximum, seed)
     if len(chosen) < FEWEST:
         raise InputError(f"There are {len(chosen)} different texts, but at least {FEWEST} are needed; give more.")
+
+    # The slow part; an encoder under test takes a second.
     with progress(show_progress):
         vectors = _vectors(teacher, chosen, revision, maximum_length)
     if len(rows := np.flatnonzero(vectors.any(axis=1))) < len(chosen):
@@ -95,6 +97,8 @@ def evaluate_on_texts(
                 f"The teacher has vectors for {len(rows)} texts, but at least {FEWEST} are needed; add vectors."
             )
         chosen, vectors = [chosen[row] for row in rows], vectors[rows]
+
+    # Weights of a lexical channel come last: only an encoder that has one gets them.
     options = DOMAIN.model_copy(update={"seed": seed})
     found = list(scored(name, encoder, Reference.of(chosen, vectors, options), DATASET))
     weights = weight_measures(encoder, chosen, vectors)

@@ -223,6 +223,8 @@ def _result(row: Mapping[str, str], place: str) -> Result:
     try:
         if None in values.values() or None in values:
             raise ValueError("it has more or fewer fields than the first line")
+
+        # A reason stands in a column of its own, or in former tables in place of the value.
         values["value"] = Unavailable(reason) if reason else from_text(values["value"]) or values["value"]
         if not values["value"]:
             raise ValueError("it has neither a value nor a reason why there is none")

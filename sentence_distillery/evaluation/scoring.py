@@ -181,6 +181,8 @@ def draws(name: str, encoder: Encoder, benchmarks: BenchmarkData) -> dict[str, l
             "spearman": bootstrap.spearman(predicted, pairs.scores, drawn),
             "mae": bootstrap.means(np.abs(as_printed(predicted) - on_five(pairs.scores, pairs.scale)), drawn),
         }
+
+        # A draw without a figure stays as None, so that draws of two runs are compared place by place.
         for metric, values in figures.items():
             known = [round(float(value), DIGITS) if np.isfinite(value) else None for value in values]
             if any(value is not None for value in known):

@@ -179,6 +179,8 @@ def scored(embed: Embed, task: TaskSet) -> Iterator[Measure]:
     """
     check(task)
     vectors = TASKS[task.type].embed(embed, task.texts)
+
+    # All protocols of a set see the same vectors, so its texts are embedded once.
     for name, protocol in task.chosen:
         try:
             found = protocol.score(vectors, task.texts)
@@ -268,6 +270,8 @@ def _checked_scores(pairs: PairSet) -> tuple[Floats, tuple[float, float]]:
     _check_pairs(pairs, scores, "scores")
     if not low < high:
         raise InputError(f"{name} has the scale {low:g} to {high:g}; give the lowest and then the highest score.")
+
+    # In float32, as the scores are: 0.1 would be above a scale that ends at 0.1 in float64.
     outside = np.flatnonzero(~((scores >= np.float32(low)) & (scores <= np.float32(high))))
     if len(outside):
         value = scores[outside[0]]
@@ -319,6 +323,7 @@ def _similarity(vectors: Two, pairs: PairSet) -> Scored:
 
         return bootstrap.pearson(rankdata(predicted), rankdata(scores), drawn)  # the ranks of all pairs, in every draw
 
+    # Drawn only if somebody asks for the interval.
     draws = {
         "pearson": _draw(partial(bootstrap.pearson, predicted, scores), len(scores)),
         "spearman": _draw(spearman, len(scores)),

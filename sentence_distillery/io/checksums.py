@@ -66,6 +66,8 @@ def check_file(path: Path) -> None:
     state = _state(path)
     if _ledgers[-1].compared.get(path.as_posix()) == state:
         return  # a large file is read in many pieces, but hashed once
+
+    # Valid content is not enough: a table of another run has a valid form, too.
     if (found := sha256(path)) != known:
         raise InputError(
             f"{path} has changed since it was written: its SHA-256 is {found[:12]}…, not {known[:12]}…. {RESTORE}", path

@@ -160,6 +160,8 @@ def _marks(
     order = sorted(places, key=lambda name: places[name])
     chosen: dict[str, Place] = {}
     boxes: dict[str, Box] = {}
+
+    # The first round has only some labels in the way, so later ones look again.
     for name in order * ROUNDS:
         taken = [*marks, *(box for other, box in boxes.items() if other != name)]
         at = {place: _label_box(name, place, name in ours) for place in _label_places(*places[name], frame)}
@@ -218,6 +220,8 @@ def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) ->
         (position(x, span, (frame.left, frame.right)), position(y, levels, (frame.bottom, frame.top)))
         for x, y in zip(xs, ys, strict=True)
     ]
+
+    # The text of the picture has its ends, for those who do not see it.
     return Curve(
         title,
         f"{title} by {x_label}: {ys[0]:.3g} at {xs[0]:g}, {ys[-1]:.3g} at {xs[-1]:g}.",
@@ -235,6 +239,8 @@ def intervals(title: str, points: Mapping[str, tuple[float, float, float]], ours
     frame = Frame(left + 190, ROW * len(points) + 32, left, 6, left + 178, ROW * len(points) + 6)
     levels = ticks(min(low for _, low, _ in points.values()), max(high for _, _, high in points.values()), count=3)
     pixels = (frame.left, frame.right)
+
+    # A line for each system, in the order of the table.
     rows = []
     for place, (name, (figure, low, high)) in enumerate(points.items()):
         at, start, end = (position(value, levels, pixels) for value in (figure, low, high))

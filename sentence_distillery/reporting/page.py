@@ -125,6 +125,8 @@ def results(rows: Sequence[Result], sets: Mapping[str, Any]) -> dict[str, Any]:
     others = [row for row in scored if row not in samples]
     words = [row for row in others if sets.get(row.dataset, {}).get("kind") == "words"]
     sentences = [row for row in others if row not in words]
+
+    # Figures on the samples are a demonstration, so they have a section of their own.
     return {
         "test": tables.result_tables([row for row in sentences if row.split != "dev"], sets),
         "dev": tables.result_tables([row for row in sentences if row.split == "dev"], sets),
@@ -177,6 +179,8 @@ def context(run: RunReport) -> dict[str, Any]:
     sets = run.provenance["sets"]
     figures = headline(run.rows, sets, run.draws)
     domain = domain_section(run.domain, run.seeds, run.trials)
+
+    # The templates compute nothing: what they show is made here.
     return {
         "profile": run.profile,
         "student": run.student,

@@ -38,6 +38,8 @@ def table(run: Path) -> list[str]:
     }
     sets = [name for name in ORDER if any(key[1:] == (name, "pearson") for key in figures)]
     head = ["system", *(f"{TITLES[name]} test Pearson / Spearman" for name in sets), "sentences/s"]
+
+    # Systems in the order of the run, the cheapest first.
     lines = [f"| {' | '.join(head)} |", f"| --- {'| ---: ' * (len(head) - 1)}|"]
     for system in dict.fromkeys(row.system for row in rows):
         cells = [

@@ -178,6 +178,8 @@ def application(collection: Collection, name: str, hosts: Iterable[str], key: st
         Route("/v1/models/{name}", embeddings.model),
         Route("/v1/embeddings", embeddings.create, methods=["POST"]),
     ]
+
+    # Errors are OpenAI's JSON on every path, since a client of that interface reads no other.
     handlers = {RefusedError: _refuse, HTTPException: _http, Exception: _fault}
     return Guard(Starlette(routes=routes, exception_handlers=handlers), hosts, key)
 

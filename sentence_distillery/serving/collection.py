@@ -127,6 +127,8 @@ class Collection:
         texts: list[str] = []
         labels: list[Floats] = []
         left_out = 0
+
+        # Labels are beside the sentences, part by part; what is above the limit is counted and not read.
         for part in table_parts(directory / SENTENCES):
             sentences = read_table(part, _READ)
             room = limit - len(texts)
@@ -161,6 +163,8 @@ class Collection:
         vectors = self.vectors if vectors is None else vectors
         firsts: list[Neighbour] = []
         others: list[list[Neighbour]] = []
+
+        # Compared with the first of each group alone, so that a chain of small changes makes no group.
         for neighbour in neighbours:
             cosines = vectors[[first.index for first in firsts]] @ vectors[neighbour.index]
             if len(cosines) and cosines.max() >= NEAR:

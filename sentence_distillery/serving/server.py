@@ -75,6 +75,8 @@ def serve(collection: Collection, name: str, serving: Serving, ready: Callable[[
         listener = socket.create_server((HOST, serving.port))
     except (OSError, OverflowError) as error:
         raise InputError(f"Port {serving.port} cannot be taken: {error}; give --port 0 for a free one.") from error
+
+    # The port is known only now if the system has chosen it, and the guard needs it for the names of the host.
     with listener:
         port = listener.getsockname()[1]
         hosts = [f"{host}:{port}" for host in (HOST, "localhost")]

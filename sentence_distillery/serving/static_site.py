@@ -118,6 +118,8 @@ def check_directory(directory: Path) -> None:
         return
     if not directory.is_dir():
         raise InputError(f"{directory} is a file; name a directory to write the page to.")
+
+    # It is replaced as a whole, so nothing of the user's may be in it.
     known = {"index.html", ENCODER, *PAGE}
     for entry in sorted(directory.iterdir()):
         if entry.name not in known and not (entry.is_dir() and entry.name.startswith("data-")):

@@ -41,6 +41,7 @@ def _words(encoder: StaticEncoder, text: str) -> Iterator[Word]:
         starts += not encoding.tokens[place].startswith(CONTINUATION)
         return starts
 
+    # Punctuation without a vector is not a word that the student fails to know.
     for _, group in groupby(range(len(encoding.ids)), number):
         places = list(group)
         written = text[encoding.offsets[places[0]][0] : encoding.offsets[places[-1]][1]]

@@ -125,6 +125,8 @@ def _source_hash(function: Callable[..., object], version: str | None, name: str
     plain = inspect.unwrap(function)
     plain = getattr(plain, "__func__", plain)
     definition = plain if inspect.isroutine(plain) or inspect.isclass(plain) else type(plain)
+
+    # The whole module, since the function may call others in it.
     try:
         return hashlib.sha256(Path(inspect.getsourcefile(definition) or "").read_bytes()).hexdigest()
     except (OSError, TypeError):  # built in, or of no file
@@ -160,6 +162,8 @@ def _resolved(reference: str) -> Callable[..., object]:
             f"The function {reference} cannot be imported ({error}); put its module in the working directory, install "
             "it, or name another one."
         ) from error
+
+    # A module's attribute may be anything.
     if not callable(function):
         raise InputError(f"{reference} is {function!r}, not a function; name one that takes a list of texts.")
     return function
@@ -203,6 +207,8 @@ def _numbers(result: object) -> Floats:
         raise TypeError("it is asynchronous; give one that waits, such as lambda texts: asyncio.run(embed(texts))")
     if isinstance(result, list | tuple) and result and hasattr(result[0], "detach"):
         result = [_plain(each) for each in result]
+
+    # Tensors of any library have become arrays, so that one check serves all.
     vectors = np.array(_plain(result))
     if vectors.dtype == object and vectors.ndim == 2:  # a table of Python's own numbers
         vectors = vectors.astype(np.float64)

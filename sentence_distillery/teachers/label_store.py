@@ -106,6 +106,8 @@ class LabelStore:
             places = self._places(keys(texts))
             taken[places[places >= 0]] = True
             absent |= dict.fromkeys(texts[row] for row in np.flatnonzero(places < 0).tolist())
+
+        # A file that a run has used stays for another KEPT_DAYS.
         begin = 0
         for file, rows in self._files.items():
             if taken[begin : begin + len(rows)].any():

@@ -236,5 +236,7 @@ def _layer(kind: str, directory: Path) -> nn.Module:
         )
     except (OSError, SafetensorError, RuntimeError, KeyError, TypeError) as error:
         raise InputError(f"{directory / WEIGHTS} does not hold the weights of a dense layer: {error!r}") from error
+
+    # Teachers are only read; a gradient would cost memory.
     activation: nn.Module = getattr(nn, name)()
     return nn.Sequential(linear.requires_grad_(False), activation)

@@ -204,10 +204,14 @@ def load_encoder(given: AnyTeacher) -> TransformerEncoder:
         directory, modules, sha256 = _checked(teacher)
         check_directory(directory)
         model, tokenizer = _read(directory / modules.transformer)
+
+    # From here on only memory is touched: the files are known to be right.
     longest = _maximum_length(teacher, modules, model, tokenizer)
     model.train(False)
     model.to(device())  # type: ignore[arg-type]  # transformers' annotation leaves the device out
     modules.layers.to(device())
+
+    # A prompt changes every vector, so cached ones of another prompt must not be taken.
     fingerprint = _fingerprint(sha256, directory / modules.transformer, () if modules.plain else modules.files)
     if teacher.prompt is not None or teacher.prompt_name is not None:
         fingerprint = hashlib.sha256(f"{fingerprint} {modules.prompt}".encode()).hexdigest()
@@ -347,6 +351,8 @@ def _inside_package(name: str) -> Path:
         ) from error
     if name in PACKAGES:
         return converted(name, _inside_package(PACKAGES[name].like))
+
+    # A package that carries several models would leave open which one is meant.
     models = [file for file in files if file.name == WEIGHTS]
     if len(models) != 1:
         raise InputError(f"The package '{name}' carries {len(models)} files named {WEIGHTS}, expected one.")

@@ -170,6 +170,8 @@ def _array(column: pa.Array, texts: list[str], place: str) -> NDArray[np.float16
     if (lengths != lengths[0]).any() or lengths[0] == 0:
         row = int((lengths != lengths[0]).argmax())
         raise InputError(f"{shown(row)} has {lengths[row]} numbers, but the first one here has {lengths[0]}.")
+
+    # Checked before they become float16, in which a large number is infinite.
     values = column.flatten().to_numpy(zero_copy_only=False).reshape(len(texts), -1)
     finite = np.isfinite(values).all(axis=1)
     if not finite.all():

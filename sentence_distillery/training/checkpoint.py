@@ -70,6 +70,8 @@ class Checkpoint:
             return []
         tensors, notes = found
         self.model.load_state_dict({name[6:]: t for name, t in tensors.items() if name.startswith("model.")})
+
+        # The optimiser's tensors have names of the form optimizer.<parameter>.<field>.
         state: dict[int, dict[str, Tensor | int]] = {}
         for name, tensor in tensors.items():
             if name.startswith("optimizer."):
@@ -108,6 +110,8 @@ def _read(path: Path, key: str) -> tuple[dict[str, Tensor], Notes] | None:
             if about.get("key") != key:
                 return None  # made from other data or parameters
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+
+        # A file that was cut off or flipped would resume a training that nobody can repeat.
         if about.get("sha256") != _sha256(tensors, about.get("notes", "")):
             raise SafetensorError("its bytes have changed since it was written")
     except FileNotFoundError:

@@ -151,6 +151,8 @@ class Trainer(Generic[Item]):
         rates = [group["lr"] for group in self.optimizer.param_groups]
         curve = self._resumed()
         kept: dict[str, Tensor] = {}
+
+        # Draws of a step come from the seed and the step, so that a resumed training makes the same ones.
         with nullcontext() if self.dropout_seed is None else torch.random.fork_rng():
             for epoch in track(self._left(curve), self.epochs, self.unit, done=len(curve)):
                 self.hooks.before(epoch)
@@ -168,6 +170,8 @@ class Trainer(Generic[Item]):
             step = epoch * self.batches.steps + count - 1
             if self.dropout_seed is not None:
                 torch.manual_seed(self.dropout_seed * STEP_SEEDS + step)
+
+            # The groups keep their own full rates; a schedule is a share of them.
             share = self.schedule(step)
             for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * share

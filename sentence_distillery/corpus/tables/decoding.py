@@ -133,6 +133,8 @@ def lines_of(stream: BinaryIO, name: object) -> Iterator[str]:
     head = stream.read(HEAD)
     refuse_binary(name, head)
     whole = io.BufferedReader(_Rejoined(head, stream), HEAD)
+
+    # The encoding and the ends of lines show in the beginning of a file.
     encoding, start = encoding_of(head), decoded_head(head)
     carriage = "\r" in start[:-1] and "\n" not in start
     if encoding in (None, "utf-8-sig") and not carriage:
@@ -163,6 +165,8 @@ def _utf8_lines(stream: BinaryIO, name: object) -> Iterator[str]:
 
 def _other_lines(stream: BinaryIO, name: object, encoding: str, end: str) -> Iterator[str]:
     number = 0
+
+    # Python decodes these itself, slower than UTF-8 but with the same limits.
     try:
         with io.TextIOWrapper(stream, encoding=encoding, newline=end) as text:
             for number, line in enumerate(iter(partial(text.readline, LONGEST_LINE + 1), ""), start=1):

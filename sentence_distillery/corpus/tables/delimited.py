@@ -64,6 +64,8 @@ def column_names(names: Sequence[str]) -> list[str]:
     for place, name in enumerate(names):
         wanted = name or f"Unnamed: {place}"
         unique = wanted
+
+        # A name that is free now may be the name of a later column.
         while unique in found or (unique != wanted and unique in names):
             taken[wanted] += 1
             unique = f"{wanted}.{taken[wanted]}"
@@ -108,6 +110,7 @@ def _parsed(path: Path, delimiter: str) -> Iterator[tuple[list[str], int, list[s
             lines.append(line)
             yield line
 
+    # The raw lines of a row are kept until it is complete, for those who look at its quotes.
     reader = csv.reader(noted(), delimiter=delimiter, strict=True)
     try:
         for fields in reader:
@@ -147,6 +150,8 @@ def _is_quoted(path: Path, delimiter: str) -> bool:
             return True  # a header in quotes
         if width not in (None, content.count(delimiter)):
             return True
+
+        # Rows of one width without quoting may still hold marks; then both readings are compared.
         width = content.count(delimiter)
         marks = marks or content.startswith('"') or f'{delimiter}"' in content
     return marks and _fits_quoting(path, delimiter, width or 0)
@@ -161,6 +166,8 @@ def _fits_quoting(path: Path, delimiter: str, width: int) -> bool:
         if tsv:
             log.info("%s is read without quoting: marks within its fields contradict it", path)
         return not tsv  # CSV is refused when its rows are read
+
+    # No row over several lines, or doubled marks: only a writer that quotes makes these.
     if doubled or first == last:
         return True
     if not tsv or width == 0:

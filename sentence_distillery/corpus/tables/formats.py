@@ -120,6 +120,8 @@ def _read_text(path: Path, names: set[str], others: bool, quoting: bool | None) 
         raise InputError(f"{path} has {size:,} {_TOO_LARGE}")
     with opened(path) as stream:
         content = stream.read(LARGEST_ARTICLE + 1)
+
+    # A packed file says its size only when it is unpacked.
     if len(content) > LARGEST_ARTICLE:
         raise InputError(f"{path} has more than {LARGEST_ARTICLE:,} {_TOO_LARGE}")
     refuse_binary(path, content[:100])
@@ -240,6 +242,8 @@ def _read_arrow(path: Path, names: set[str], others: bool, quoting: bool | None)
     with arrow_of(path) as (schema, batches):
         check_columns(path, names, schema.names)
         check_twice(path, names, schema.names)
+
+        # Nested and binary columns say nothing to a reader of texts.
         plain = [
             field.name
             for field in schema

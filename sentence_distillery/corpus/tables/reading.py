@@ -83,6 +83,8 @@ def files_in(path: Path, ignored: Counter[str] | None = None) -> list[Path]:
     if not path.is_dir():
         return [path]
     ignored = Counter() if ignored is None else ignored
+
+    # What is left out is counted, so that nobody looks for it.
     files = []
     for file in path.rglob("*"):
         if reason := _ignored_as(file, file.relative_to(path).parts):
@@ -141,6 +143,8 @@ def _format_to_read(path: Path, reading: Reading) -> str:
         return format or ""
     if path.suffix.lower() in COMPRESSED and SUFFIXES.get(without_compression(path)) in ARROW:
         raise InputError(f"{path} is compressed once more than its kind is; unpack it.")
+
+    # A table without its suffix would be read as lines of text, header and all.
     head = head_of(path)
     refuse_binary(path, head)
     if (kind := looks_like(decoded_head(head), reading.column)) is not None:
@@ -163,6 +167,8 @@ def looks_like(head: str, column: str) -> str | None:
     lines = [line for line in lines if not line.startswith("#")][:20]
     if len(lines) < 2:
         return None
+
+    # Text may have commas in every line, but hardly tabs.
     if all("\t" in line.strip() for line in lines):
         return "TSV"
     return next(

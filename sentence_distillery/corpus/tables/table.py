@@ -153,6 +153,8 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
         if len(group) == BATCH_ROWS or size >= BATCH_CHARACTERS:
             yield group
             group, size = [], 0
+
+    # The rest is a batch, too.
     if group:
         yield group
 

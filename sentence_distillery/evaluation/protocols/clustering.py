@@ -67,6 +67,7 @@ def clustering(
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.metrics import v_measure_score
 
+    # MTEB's own order of draws, by Python's generator.
     draw, names = random.Random(seed), np.asarray(labels)
     model = MiniBatchKMeans(len(set(labels)), init="k-means++", n_init=1, batch_size=BATCH, random_state=seed)
     values = []

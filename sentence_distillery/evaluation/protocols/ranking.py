@@ -132,6 +132,8 @@ def _measure(found: Integers, judged: Integers) -> tuple[float, float, float, fl
     relevant = int((judged > 0).sum())
     if not relevant:
         return 0.0, 0.0, 0.0, 0.0
+
+    # Ranks of the right documents among those that were found; the others are at no rank.
     ranks = np.flatnonzero(found > 0) + 1
     precision = np.arange(1, len(ranks) + 1) / ranks
     return (

@@ -65,6 +65,7 @@ def classified(
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    # Sparse features are left as they are: to centre them would make them dense.
     linear = SGDClassifier(random_state=seed)
     classifier = make_pipeline(StandardScaler(), linear) if isinstance(train, np.ndarray) else linear
     with warnings.catch_warnings():

@@ -54,11 +54,15 @@ def write_benchmarks(
         else:
             hashes[benchmark.name] = checksums(benchmark, sources)
             tables |= read(benchmark, sources)
+
+    # Texts to keep out of training: all of dev and test, and of train if nothing may be trained on it.
     groups = groups_of(tables)
     evaluated = union(
         each for (name, split), each in groups.items() if split != "train" or not tables[name][1].trainable
     )
     about = {"sets": provenance(tables, hashes, groups), "absent": absent, "pair_sets": pair_sets(own)}
+
+    # The tables, what is known of them and the fingerprints belong together, so they appear together.
     with atomic_directory(target) as directory:
         for file, table in ((file, table) for _, _, parts in tables.values() for file, table in parts.items()):
             write_table(directory / file, table)
@@ -126,6 +130,7 @@ def groups_of(tables: Tables) -> Groups:
 
 def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups) -> dict[str, Any]:
     """Describe each table, by name, as `provenance.json` has it."""
+    # What two sets share decides whether a figure on one says anything after training on the other.
     shared = overlaps(groups)
     return {
         name: {

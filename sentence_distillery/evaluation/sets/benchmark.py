@@ -227,6 +227,8 @@ def _check_ids(rows: Mapping[type[Row], Sequence[Row]]) -> None:
             if (row.split, row.id) in ids:
                 raise BadDataError(f"{row.place}: the id {row.id!r} is in split '{row.split}' twice.")
             ids.add((row.split, row.id))
+
+    # A judgement of an unknown document would count as a document that nobody can find.
     for row in rows[Judgement]:
         assert isinstance(row, Judgement)
         if (row.split, row.query) not in known[Query]:
@@ -248,6 +250,8 @@ def _checked(row: Row, table: Table) -> Row:
             texts, label = [row.text], None
         case _:  # published collections have documents without a text
             texts, label = [], None
+
+    # A blank text has a zero vector in every encoder, which would lower all figures alike.
     if not all(text.strip() for text in texts):
         raise BadDataError(f"{row.place}: a blank text.")
     if (label is not None or table.labels) and label not in table.labels:

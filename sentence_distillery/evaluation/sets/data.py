@@ -264,6 +264,8 @@ class BenchmarkData:
             read_table(self.directory / file, schema)
             for file, schema in zip(files(name, "queries"), (QUERIES, PASSAGES, JUDGEMENTS), strict=True)
         ]
+
+        # Documents of EVERY_SPLIT are searched by the queries of each split.
         searched = pa.array([split, EVERY_SPLIT])
         queries, passages, judged = (table.filter(pc.is_in(table["split"], searched)) for table in tables)
         ids = passages["id"].to_pylist()

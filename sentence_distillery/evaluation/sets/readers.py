@@ -174,6 +174,7 @@ def collection(
             for place, row in fields_of(directory / file, wanted, header, delimiter):
                 yield place, split, row
 
+    # Queries first, so that ids are known before the judgements that name them.
     for place, split, row in rows("queries", queries, ("id", "text")):
         yield Query(place, split, **row)
     for place, split, row in rows("documents", documents, ("id", "text")):
@@ -235,6 +236,8 @@ def _smart_entries(path: Path) -> Iterator[tuple[str, str, str]]:
             raise BadDataError(f"{place}: {line!r} comes before the first field .I.")
         else:
             found[-1][2].append(line.strip())
+
+    # The fields before .W, such as the author, are not text.
     for place, name, body in found:
         if ".W" not in body:
             raise BadDataError(f"{place}: entry {name} has no field .W.")

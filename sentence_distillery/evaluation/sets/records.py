@@ -146,6 +146,7 @@ def records(
     are not UTF-8.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
+        # Quotes enclose fields in comma-separated files alone.
         if delimiter == "\t":
             reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
         else:

@@ -18,6 +18,8 @@ def benchmark(name: str, entry: Mapping[str, Any]) -> Benchmark:
     sums, home = fields.pop("sha256", {}), fields.pop("home", None)
     unread, not_public = fields.pop("unread", []), fields.pop("not_public", [])
     homes = {file: f"{home}/{file}" if home and file not in not_public else None for file in sums}
+
+    # An entry of sets.toml is code of this library, so a fault in it is a ValueError and not the user's.
     try:
         tables = tuple(_table(name, table) for table in fields.pop("tables", ()))
         read = fields.pop("files", [file for file in sums if tables and file not in unread])
