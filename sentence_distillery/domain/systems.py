@@ -34,10 +34,16 @@ def systems(student: Path, given: AnyTeacher, options: Evaluate, batch_tokens: i
     """
     slow = (options.transformer_documents, "evaluate.transformer_documents")
     return [
-        System(STUDENT, partial(StaticEncoder.load, student), options.documents, "evaluate.documents"),
+        System(STUDENT, partial(load_student, student), options.documents, "evaluate.documents"),
         System(TEACHER, partial(load_embedder, given, batch_tokens), *slow),
         *(System(each.name, partial(load_reference, each, batch_tokens), *slow) for each in options.references),
     ]
+
+
+def load_student(directory: Path) -> Encoder:
+    """Load the student as it is scored: vectors that are not scaled to unit length, which the SGD classifier reads."""
+    encoder = StaticEncoder.load(directory)
+    return Function(lambda texts: encoder.pool(encoder.token_ids(texts)))
 
 
 def load_embedder(given: AnyTeacher, batch_tokens: int) -> Encoder | Unavailable:

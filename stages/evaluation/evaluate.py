@@ -6,8 +6,7 @@ reports/systems.json, what each system is. Speeds differ from run to run: they a
 not an output.
 """
 
-from sentence_distillery.domain.systems import ABOUT, STUDENT, systems
-from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.domain.systems import ABOUT, STUDENT, load_student, systems
 from sentence_distillery.evaluation.results import export_results, is_speed
 from sentence_distillery.evaluation.scoring import Sets, Timed, draws, headline, score_all
 from sentence_distillery.evaluation.sets.data import BenchmarkData
@@ -28,7 +27,7 @@ def main() -> None:
         export_results(paths.RESULTS, figures)
         export_results(paths.SPEEDS, filter(is_speed, results))
         write_json(paths.METRICS, headline(figures))
-        write_json(paths.DRAWS, draws(STUDENT, StaticEncoder.load(paths.STUDENT), benchmarks))
+        write_json(paths.DRAWS, draws(STUDENT, load_student(paths.STUDENT), benchmarks))
         write_json(paths.SYSTEMS, ABOUT)
 
 
