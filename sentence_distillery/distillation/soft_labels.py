@@ -325,27 +325,51 @@ def label(
     for store in stores:
         refuse_absent(store.encoder, sources, map(bare, words))
     sources.append(lambda: [bare(word) for word in words])
-    taken, made = 0, 0
-    for teacher, store in zip(teachers, stores, strict=True):
-        fingerprint = store.encoder.fingerprint
-        embedder = Embedder(store.encoder, teacher, fingerprint, settings.batch_tokens, settings.precision)
-        old, new = embed_missing(store, sources, embedder, where)
-        taken, made = taken + old, made + new
-    counters.costs |= {"labels made": made, "labels kept": taken}
+    counters.costs |= _embed_all(teachers, stores, sources, settings, where)
+
     counters.details["words"] = len(words)
-    for part in parts:
-        labels = sentence_labels(stores, part)
-        known = int(embedding_array(labels["embedding"]).any(axis=1).sum())
-        counters.keep(known)
-        if known < len(labels):  # only a file of vectors lacks some
-            counters.drop("no vector", len(labels) - known)
-        write_table(directories.soft_labels / part.name, labels)
-    for path in held_out:
-        write_table(directories.soft_labels / path.name, sentence_labels(stores, path))
-    write_table(directories.soft_labels / WORDS, word_labels(stores, words))
+    _write(stores, parts, held_out, words, directories.soft_labels, counters)
     first, *additional = [card(teacher, store.encoder) for teacher, store in zip(teachers, stores, strict=True)]
     about = first | {"dimension": dimension(stores), "additional": additional}
     write_json(directories.soft_labels / TEACHER, about)
 
     # Only after success, or an interrupted run would lose the vectors that it is to go on with.
     forget_old(directories.kept)
+
+
+def _embed_all(
+    teachers: Sequence[GivenTeacher],
+    stores: Sequence[LabelStore],
+    sources: list[Source],
+    settings: SoftLabels,
+    where: Shards,
+) -> dict[str, float]:
+    """Embed all texts by each teacher; return how many vectors were made, and how many were there."""
+    taken, made = 0, 0
+    for teacher, store in zip(teachers, stores, strict=True):
+        fingerprint = store.encoder.fingerprint
+        embedder = Embedder(store.encoder, teacher, fingerprint, settings.batch_tokens, settings.precision)
+        old, new = embed_missing(store, sources, embedder, where)
+        taken, made = taken + old, made + new
+    return {"labels made": made, "labels kept": taken}
+
+
+def _write(
+    stores: list[LabelStore],
+    parts: Iterable[Path],
+    held_out: Iterable[Path],
+    words: dict[str, int],
+    target: Path,
+    counters: Counters,
+) -> None:
+    """Write the labels of parts, held-out sentences and words; count the sentences, those without one as dropped."""
+    for part in parts:
+        labels = sentence_labels(stores, part)
+        known = int(embedding_array(labels["embedding"]).any(axis=1).sum())
+        counters.keep(known)
+        if known < len(labels):  # only a file of vectors lacks some
+            counters.drop("no vector", len(labels) - known)
+        write_table(target / part.name, labels)
+    for path in held_out:
+        write_table(target / path.name, sentence_labels(stores, path))
+    write_table(target / WORDS, word_labels(stores, words))
