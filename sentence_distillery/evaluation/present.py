@@ -55,6 +55,7 @@ def document_sets(
         for name in benchmarks.available("documents")
         if {"train", "test"} <= set(benchmarks.splits(name)) and SGD in benchmarks.task(name)[1]
     ]
+
     return [
         (_apart(benchmarks.documents(name, "train"), evaluated, counters), benchmarks.documents(name, "test"))
         for name in names
@@ -77,6 +78,8 @@ def task_sets(benchmarks: BenchmarkData) -> list[TaskSet]:
     A classifier learns from all training documents, as in MTEB, those that are also in the test split included.
     """
     found = []
+
+    # Protocols that a set names besides SGD are scored here, and MTEB's if it names none.
     for name in filter(benchmarks.scored, benchmarks.available()):
         kind, protocols = benchmarks.task(name)
         others = tuple(protocol for protocol in protocols if protocol != SGD)

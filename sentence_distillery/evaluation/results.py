@@ -180,6 +180,8 @@ def _as_row(result: Result) -> dict[str, str]:
     """Return a figure as text; `value` is empty if there is none."""
     row = {field.name: text_of(getattr(result, field.name)) for field in fields(result)}
     row |= {end: f"{bound:.6f}" for end in ("low", "high") if (bound := getattr(result, end)) is not None}
+
+    # A weight may be a number or the way in which it is learnt.
     weight = f"{result.weight:g}" if isinstance(result.weight, float) else row["weight"]
     reason = result.value.reason if isinstance(result.value, Unavailable) else ""
     return {**row, "weight": weight, REASON: reason}

@@ -144,6 +144,7 @@ def speed(name: str, encode: Callable[[list[str]], object], sentences: list[str]
     def work(count: int) -> Work:
         return partial(encode, list(islice(cycle(sentences), count)))
 
+    # The first call loads what later ones find in memory.
     work(WARM_UP)()
     count = FIRST_SAMPLE
     while timed(work(count)).median < least:

@@ -19,6 +19,8 @@ def over_seeds(own: Iterable[Result], others: Sequence[Iterable[Result]]) -> lis
         if result.number is not None:
             key = (result.system, result.dataset, result.split, result.protocol, result.metric, result.n)
             values[key].append(result.number)
+
+    # A figure that one seed lacks has no spread that could be compared.
     return [
         Result(*key[:5], value=statistics.mean(figures), n=key[5], seeds=len(figures), spread=statistics.stdev(figures))
         for key, figures in values.items()

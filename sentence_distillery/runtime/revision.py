@@ -45,6 +45,7 @@ def stamp(function: Callable[..., Any]) -> dict[str, str]:
         function = function.func
     module = getattr(function, "__module__", None) or type(function).__module__
     names = [PYTHON, *PACKAGES, f"{CODE}{LIBRARY}", *[f"{CODE}{module}"] * (not module.startswith(f"{LIBRARY}."))]
+
     return {name: value for name in names if (value := _here(name))}
 
 

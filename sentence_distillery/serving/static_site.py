@@ -87,6 +87,8 @@ def write_site(collection: Collection, name: str, directory: Path) -> int:
 
     # Named by its content, so that a browser never mixes an old file from its cache with new ones.
     folder = f"data-{data.finish(_about(collection, name))}"
+
+    # Whole or not at all, as all files of this library.
     with atomic_directory(directory) as partial:
         (partial / folder).mkdir()
         for part, text in data.scripts.items():

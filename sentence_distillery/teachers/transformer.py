@@ -389,6 +389,7 @@ def _from_hub(repository: str, revision: str | None) -> Path:
             )
         except Exception as error:  # huggingface_hub raises errors of many libraries; each means that it is not there
             problem = error
+
     raise AbsentModelError(
         f"{repository} at {revision} is not in the local hub cache and cannot be fetched ({type(problem).__name__}). "
         "Connect to the hub, or download it elsewhere and name the directory, or use an "

@@ -99,6 +99,8 @@ def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> I
     rows = list(range(len(labels)))
     for _ in range(experiments):
         np.random.RandomState(seed).shuffle(rows)
+
+        # Shuffled again from where the last experiment left the rows, as MTEB does.
         taken: Counter[str] = Counter()
         drawn = []
         for row in rows:
@@ -114,6 +116,8 @@ def _scored(train: Labelled, experiments: Sequence[list[int]], test: Labelled, s
 
     expected = list(test.labels)
     predicted = tuple(_predictions(train, rows, test.vectors, seed) for rows in experiments)
+
+    # Labels may be nearly as many as texts, of which scikit-learn warns.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", FEW_TEXTS)
         figures = [(accuracy_score(expected, each), f1_score(expected, each, average="macro")) for each in predicted]
@@ -136,6 +140,8 @@ def figures_of_draws(expected: Sequence[str], predicted: Sequence[Sequence[str]]
     names, codes = np.unique([expected, *predicted], return_inverse=True)
     one_hot = np.eye(len(names), dtype=np.float32)[codes.reshape(-1, len(expected))]
     true, total, found = drawn @ one_hot[0], drawn.sum(axis=1), np.zeros((len(drawn), 2))
+
+    # Row 0 has the right labels, the others those of each classifier.
     for given in one_hot[1:]:
         hits, either = drawn @ (given * one_hot[0]), true + drawn @ given
         shares = np.divide(2 * hits, either, out=np.zeros_like(hits), where=either > 0)
@@ -148,6 +154,7 @@ def _predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: in
     from sklearn.exceptions import ConvergenceWarning  # these take a second, and only sets of labelled texts need them
     from sklearn.linear_model import LogisticRegression
 
+    # MTEB's own settings, so that the figures are comparable.
     classifier = LogisticRegression(max_iter=ITERATIONS, random_state=seed)
     with warnings.catch_warnings(), threadpool_limits(1):  # threads cost more than such small problems take
         warnings.filterwarnings("ignore", FEW_TEXTS)

@@ -119,6 +119,8 @@ def measured(rankings: Sequence[Integers], judgements: Judgements, documents: in
     """
     grades_of = np.zeros(documents, dtype=np.int64)
     figures = []
+
+    # One array of grades serves all queries; each clears what it has set.
     for ranking, (_, judged, grades) in zip(rankings, judgements.by_query(), strict=True):
         present = judged >= 0
         grades_of[judged[present]] = np.maximum(grades[present], 0)

@@ -68,6 +68,8 @@ def _why_unavailable(predicted: Floats, ratings: NDArray[np.float32]) -> Unavail
         return unavailable
     if not np.isfinite(ratings).all():
         return Unavailable("some human ratings are not finite")
+
+    # Constant ratings correlate with nothing.
     if np.ptp(ratings) == 0:
         return Unavailable("all human ratings are equal")
     if len(predicted) < FEWEST:

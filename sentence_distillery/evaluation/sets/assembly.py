@@ -117,6 +117,8 @@ def groups_of(tables: Tables) -> Groups:
     for name, (_, spec, parts) in tables.items():
         for split in [*spec.rows, *(split for split in spec.passages if split not in spec.rows)]:
             rows = [table.filter(pc.equal(table["split"], split)) for table in parts.values()]
+
+            # A pair is compared as two sentences and as a pair, a document as a whole.
             match spec.kind:
                 case "words":
                     continue

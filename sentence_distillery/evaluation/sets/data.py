@@ -184,6 +184,8 @@ class BenchmarkData:
                 "with sentence_distillery.evaluation.sets.assembly.write_benchmarks.",
                 path,
             )
+
+        # What the file says decides how a set is scored, so it has to fit its schema.
         from sentence_distillery.evaluation.sets.provenance import Provenance  # needs pydantic
 
         return read_json(path, Provenance)
@@ -306,6 +308,8 @@ class BenchmarkData:
         provenance = self.provenance()
         if name in provenance["absent"]:
             raise InputError(f"Benchmark set '{name}' is absent: {provenance['absent'][name]}.")
+
+        # Neither present nor absent: the set was never asked for.
         entry = provenance["sets"].get(name)
         if entry is None:
             raise InputError(

@@ -110,6 +110,8 @@ def _json_lines(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str,
             row = json.loads(line)
         except ValueError as error:
             raise BadDataError(f"{place}: it is not JSON ({error}).") from error
+
+        # A row of another form is named with what it has, so that the mistake is seen.
         if not isinstance(row, dict) or (missing := [name for name in columns if name not in row]):
             has = ", ".join(row) if isinstance(row, dict) else type(row).__name__
             lacks = f"no field '{missing[0]}'" if isinstance(row, dict) else "no fields"
@@ -122,6 +124,8 @@ def _parquet(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, ob
         with pq.ParquetFile(path) as file:
             if missing := [name for name in columns if name not in file.schema_arrow.names]:
                 raise BadDataError(f"{path}: no column '{missing[0]}' (it has {', '.join(file.schema_arrow.names)}).")
+
+            # A thousand rows at a time are in memory.
             batches = file.iter_batches(BATCH, columns=columns)
             for place, row in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):
                 yield f"{path}, row {place}", row
