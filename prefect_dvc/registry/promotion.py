@@ -32,6 +32,7 @@ import dvc.api
 import gto.api
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
+from dvc_data.index.index import DataIndexError
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
@@ -154,7 +155,7 @@ def read_data(root: Path, version: Version, path: str, remedy: str = "assign a v
     """Read a file of a version from DVC's cache or remote; raises PromotionError with the remedy."""
     try:
         return str(dvc.api.read(path, repo=str(root), rev=version.commit))
-    except (DvcException, OSError) as error:
+    except (DvcException, DataIndexError, OSError) as error:
         raise PromotionError(
             f"{path} of {version.title} is neither in DVC's cache nor in a remote, so there is nothing to compare "
             f"with: {error}. Fetch it with `dvc fetch` at that commit, or {remedy}."
@@ -347,11 +348,16 @@ def _changing(root: Path, channel: Channel, instead_of: Version | None) -> Itera
 
 
 def _push_data(root: Path, revision: str, what: str) -> None:
-    """Push the outputs of a commit to the DVC remotes that the workspace has today, if it has a default one."""
+    """Push the outputs of a commit to the DVC remotes that the workspace has today, if it has a default one.
+
+    Outputs that were never made here are not in the cache, and are left out: those of stages outside of the run, in a
+    fresh clone.
+    """
     try:
         with chdir(root), Repo(str(root), rev=revision) as repo:
             remove_broken(repo)  # or DVC would push damaged objects
             outs = [out for out in repo.index.outs if out.use_cache and out.hash_info and out.can_push]
+            outs = [out for out in outs if out.cache.exists(out.hash_info.value)]
             objects = [(out.remote, set[Any]().union(*out.get_used_objs().values())) for out in outs]
         with chdir(root), Repo(str(root), _wait_for_lock=True) as repo:
             if "remote" not in repo.config["core"]:

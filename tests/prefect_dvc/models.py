@@ -1,7 +1,9 @@
 """A repository that makes a model in no time: real git, DVC and GTO, with a quality that a test sets."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -110,13 +112,20 @@ def add_remote(root: Path, store: Path) -> None:
     commit_all(root, "A remote")
 
 
-def kept_run(root: Path, model: str) -> str:
-    """A run that ended with the text `model` as its model, without having run; returns its name."""
+def kept_run(root: Path, model: str, stages: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """A run that ended with the text `model` as its model, without having run; returns its name.
+
+    Args:
+        root: The workspace.
+        model: The text.
+        stages: What dvc.lock has of other stages.
+    """
     name = new_name()
     hashed = put(root / ".dvc/cache", model.encode())
     with worktree(root, snapshot(root), name) as directory:
         outs = [{"path": "models/student", "hash": "md5", "md5": hashed}]
-        write_yaml(directory / "dvc.lock", {"schema": "2.0", "stages": {"student": {"cmd": "x", "outs": outs}}})
+        locked = {"student": {"cmd": "x", "outs": outs}, **stages}
+        write_yaml(directory / "dvc.lock", {"schema": "2.0", "stages": locked})
         (directory / "reports").mkdir()
         (directory / "reports/metrics.json").write_text(json.dumps({"student/lee/spearman": 0.5}), encoding="utf-8")
         keep(root, directory, name, {})

@@ -269,6 +269,29 @@ def test_a_model_with_a_remote_of_its_own(models: Path, tmp_path: Path) -> None:
         rollback(models, CHANNEL)
 
 
+def test_benchmarks_that_are_nowhere_are_named(models: Path) -> None:
+    """regression: DVC's DataIndexDirError ended in a traceback."""
+    out = {"path": "data/benchmarks", "hash": "md5", "md5": f"{0:032x}.dir"}
+    run = kept_run(models, "m1", {"benchmarks": {"cmd": "x", "outs": [out]}})
+    with pytest.raises(PromotionError, match=r"1 objects of run .* are not in DVC's cache"):
+        promote(models, run, CHANNEL, instead_of=None)
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_what_was_never_made_here_is_not_asked_for(models: Path, tmp_path: Path, remote: bool) -> None:
+    """regression: in a fresh clone no run could be promoted, since other stages' directories were not in the cache."""
+    if remote:
+        add_remote(models, tmp_path / "store")
+    graph = yaml.safe_load((models / "dvc.yaml").read_text(encoding="utf-8"))
+    graph["stages"]["pages"] = {"cmd": "x", "outs": ["pages"]}
+    (models / "dvc.yaml").write_text(yaml.safe_dump(graph), encoding="utf-8")
+    commit_all(models, "Pages")
+    out = {"path": "pages", "hash": "md5", "md5": f"{0:032x}.dir"}
+    run = kept_run(models, "m1", {"pages": {"cmd": "x", "outs": [out]}})
+    assert promote(models, run, CHANNEL, instead_of=None).name == "v0.0.1"
+    assert _object(tmp_path / "store", "m1").exists() == remote
+
+
 def test_a_damaged_object_is_not_promoted(models: Path) -> None:
     run = kept_run(models, "m1")
     damage(models / ".dvc/cache", hashlib.md5(b"m1").hexdigest())

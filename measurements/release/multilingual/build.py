@@ -28,6 +28,7 @@ from measurements.release.multilingual.corpus import Sizes, Targets, assemble, b
 from measurements.release.multilingual.evaluation import barred_texts
 from measurements.release.multilingual.labels import Embed, label
 from measurements.release.multilingual.languages import LANGUAGES
+from measurements.release.multilingual.licences import Origin
 from measurements.release.multilingual.parallel import english_examples
 from measurements.release.multilingual.training import Options
 from sentence_distillery.encoder.compression import compress
@@ -82,7 +83,8 @@ def build(plan: Plan) -> StaticEncoder:
     """
     sources.download(plan.place)
     table = pairs(plan.place)
-    return build_from(plan, table, general_words(plan.place), examples(plan.place), embed)
+    origins = sources.origins(plan.place)
+    return build_from(plan, table, general_words(plan.place), examples(plan.place), embed, origins)
 
 
 def pairs(place: Path) -> pa.Table:
@@ -113,6 +115,7 @@ def build_from(
     words: Mapping[str, Mapping[str, float]],
     sentences: Sequence[str],
     teacher: Embed,
+    origins: Mapping[str, Origin],
 ) -> StaticEncoder:
     """Build the encoder from texts.
 
@@ -122,6 +125,7 @@ def build_from(
         words: The frequency of the words of each language.
         sentences: English sentences.
         teacher: From texts to vectors that texts of one meaning share in all its languages.
+        origins: Of the texts, by package, for the model card.
 
     Returns:
         The encoder.
@@ -142,7 +146,7 @@ def build_from(
     trained = training.train(trained.copy(), ids, made, plan.settling, plan.place / "settling.safetensors")
     encoder = compress(StaticEncoder(*without_untrained(tokens, trained)), precision="int8")
     plan.output.parent.mkdir(parents=True, exist_ok=True)
-    save_model(encoder, plan.output, card(plan.dimension, len(encoder.stored), len(corpus.texts), sources.LICENCES))
+    save_model(encoder, plan.output, card(plan.dimension, len(encoder.stored), len(corpus.texts), origins))
     return encoder
 
 

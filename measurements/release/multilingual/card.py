@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from measurements.release.multilingual.languages import ENGLISH, LANGUAGES
+from measurements.release.multilingual.licences import Origin
 
 _HEAD: Final = """---
 library_name: sentence-transformers
@@ -33,19 +34,23 @@ The English encoder of the same library gives the target of a text whose English
 Sentence Encoder, multilingual v3 (Apache-2.0), gives the target of a text in one of its languages; it does not know
 Swedish, Hindi and Vietnamese. The texts come from packages with licences of their own:
 
-| package | licence as stated |
-| --- | --- |
+| package | licence as stated | archive | SHA-256 |
+| --- | --- | --- | --- |
 """
 
+DESCRIPTIONS: Final = (
+    "\nDebian's descriptions of packages, and their translations, are under the GPL, version 2 or later.\n"
+)
 
-def card(dimension: int, tokens: int, texts: int, licences: Mapping[str, str]) -> str:
+
+def card(dimension: int, tokens: int, texts: int, origins: Mapping[str, Origin]) -> str:
     """Write the model card.
 
     Args:
         dimension: Of the vectors.
         tokens: In the vocabulary.
         texts: That were trained on.
-        licences: The licence of each package.
+        origins: Of the texts, by package.
 
     Returns:
         Markdown.
@@ -59,4 +64,5 @@ def card(dimension: int, tokens: int, texts: int, licences: Mapping[str, str]) -
         tokens=tokens,
         texts=texts,
     )
-    return head + "".join(f"| {package} | {licence} |\n" for package, licence in sorted(licences.items()))
+    rows = [f"| {name} | {of.licence} | {of.archive} | {of.sha256[:16]} |\n" for name, of in sorted(origins.items())]
+    return head + "".join(rows) + DESCRIPTIONS

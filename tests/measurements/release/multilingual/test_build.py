@@ -13,6 +13,7 @@ from measurements.release.multilingual.build import Plan, build_from
 from measurements.release.multilingual.corpus import Corpus, Sizes, bare_text, pair_table
 from measurements.release.multilingual.evaluation import barred_texts, half, measure
 from measurements.release.multilingual.labels import label
+from measurements.release.multilingual.licences import Origin
 from measurements.release.multilingual.parallel import Pair
 from measurements.release.multilingual.training import Options
 from sentence_distillery.encoder import reading
@@ -28,6 +29,7 @@ WORDS = {
 PAIRS = [Pair(text, english, code, "dictionaries") for english, texts in WORDS.items() for code, text in texts.items()]
 SENTENCES = ["The storm closed the old port.", "My dog sleeps in the house.", "He lost all of his money."]
 GENERAL = {code: dict.fromkeys((texts[code] for texts in WORDS.values()), 1.0) for code in WORDS["dog"]}
+ORIGINS = {"words": Origin("words_1.0_all.deb", "0" * 64, "CC0")}
 SMALL = Sizes(pairs=50, sentences=10, words=10, examples=10, english=50)
 
 
@@ -36,7 +38,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     """A plan of eight dimensions in a directory of its own, built once."""
     place = tmp_path_factory.mktemp("multilingual")
     small = Plan(place, place / "model", 60_000, 8, SMALL, Options(40, 16, 0.02), Options(2, 16, 0.002))
-    build_from(small, pair_table(PAIRS), GENERAL, SENTENCES, embed)
+    build_from(small, pair_table(PAIRS), GENERAL, SENTENCES, embed, ORIGINS)
     return small
 
 
@@ -71,13 +73,13 @@ def test_a_second_build_repeats_no_step(plan: Plan) -> None:
     def refuse(texts: list[str]) -> np.ndarray:
         raise AssertionError(f"embedded again: {texts[:3]}")
 
-    build_from(plan, pair_table(PAIRS), GENERAL, SENTENCES, refuse)
+    build_from(plan, pair_table(PAIRS), GENERAL, SENTENCES, refuse, ORIGINS)
     assert (plan.output / "model.safetensors").read_bytes() == before
 
 
 def test_a_vocabulary_of_another_plan_is_refused(plan: Plan) -> None:
     with pytest.raises(InputError, match=r"vocabulary\.txt has .* tokens, not 100; delete it"):
-        build_from(replace(plan, tokens=100), pair_table(PAIRS), GENERAL, SENTENCES, embed)
+        build_from(replace(plan, tokens=100), pair_table(PAIRS), GENERAL, SENTENCES, embed, ORIGINS)
 
 
 def test_labels_of_other_texts_are_refused(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from measurements.release.multilingual import parallel, sources
+from measurements.release.multilingual import licences, parallel, sources
 from sentence_distillery.io.artifacts import InputError
 
 
@@ -75,3 +75,58 @@ def test_a_missing_client_is_named(tmp_path: Path) -> None:
         sources._run(["no-such-client"], tmp_path)
     with pytest.raises(InputError, match="`false` failed"):
         sources._run(["false"], tmp_path)
+
+
+COPYRIGHT = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+
+Files: *
+License: GPL-2+ and
+ other words
+
+Files: po/* eng-fra/*
+Copyright: 2000 Somebody
+License: CC-BY-SA-3.0
+ Text
+"""
+
+
+@pytest.mark.parametrize(("path", "licence"), [("src/main.c", "GPL-2+ and"), ("po/de.po", "CC-BY-SA-3.0")])
+def test_the_last_paragraph_that_matches_has_the_licence(path: str, licence: str) -> None:
+    assert licences.of_copyright_file(COPYRIGHT, path) == licence
+    assert licences.of_copyright_file("This package was made by Somebody. Its licence is the GPL.", path) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "archive", "file", "content", "licence"),
+    [
+        ("git", "git_2_all.deb", "usr/share/doc/git/copyright", COPYRIGHT, "CC-BY-SA-3.0"),
+        ("dict-freedict-eng-fra", "d.deb", "usr/share/doc/dict-freedict-eng-fra/copyright", COPYRIGHT, "CC-BY-SA-3.0"),
+        ("dict-freedict-eng-deu", "d.deb", "usr/share/doc/dict-freedict-eng-deu/copyright", COPYRIGHT, "GPL-2+ and"),
+        ("edict", "edict_2_all.deb", "usr/share/doc/edict/copyright", "Prose.", "EDRDG licence, CC BY-SA 3.0"),
+        ("words", "words-1-py3-none-any.whl", "words-1.dist-info/METADATA", "License-Expression: MIT\n\nText", "MIT"),
+        (
+            "words",
+            "w.whl",
+            "w.dist-info/METADATA",
+            "Classifier: License :: OSI Approved :: MIT License\n",
+            "MIT License",
+        ),
+        ("names", "names-1.tgz", "package/package.json", '{"license": "Unicode-3.0"}', "Unicode-3.0"),
+    ],
+)
+def test_each_package_states_its_licence(
+    tmp_path: Path, name: str, archive: str, file: str, content: str, licence: str
+) -> None:
+    folder = tmp_path / name
+    (folder / file).parent.mkdir(parents=True)
+    (folder / file).write_text(content)
+    (folder / licences.ARCHIVE).write_text(f"{archive} {'0' * 64}\n")
+    assert licences.origin(folder) == (archive, "0" * 64, licence)
+
+
+def test_a_package_without_a_licence_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package/package.json").write_text("{}")
+    (tmp_path / licences.ARCHIVE).write_text(f"names-1.tgz {'0' * 64}\n")
+    with pytest.raises(InputError, match="states no licence"):
+        licences.origin(tmp_path)
