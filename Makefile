@@ -3,6 +3,7 @@
 #                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>, PROMPT=<text before each text>,
 #                  START_FROM=released. Writes conf/profile/<name>.yaml
 # make test        the tests, all but those of `make endurance`
+# make simple      those of the encoder without the native core, as where there is no compiler
 # make endurance   the tests that kill, cut off and restart real runs, servers and crawls, start many at once, or sweep widely;
 #                  GRAPH_EXAMPLES=500 random repositories
 # make torture     every file of a small run damaged, every stage killed: an hour; TORTURE=<directory> to go on there
@@ -13,7 +14,7 @@
 #                  their texts, TEXTS=<number> for each model
 # make nightly     what one does not wait for: make endurance and make fuzz
 # make mutation    faults planted in the code, and the tests that find them: FILES="<file> ...", or NUMBER=200 drawn over all
-# make wheels      wheels for Linux, Alpine and macOS in dist, by zig (pip install ziglang)
+# make wheels      wheels for Linux, Alpine, macOS and Windows in dist, by zig (pip install ziglang lief abi3info)
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
@@ -33,7 +34,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance graphs torture ui bench fuzz mutation nightly wheels pareto release signs \
+.PHONY: run distil test simple endurance graphs torture ui bench fuzz mutation nightly wheels pareto release signs \
   parser multilingual mpnet benchmarks publish figures site javascript lint lock clean
 
 INSTALLED := .venv/.installed
@@ -87,6 +88,10 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 python -m pytest --nu
 test: $(READY)
 	$(PYTEST) -m "not endurance"
 
+simple: export SENTENCE_DISTILLERY_NATIVE := 0
+simple: $(READY)
+	$(PYTEST) -m "not endurance" tests/sentence_distillery/encoder
+
 torture: $(READY)
 	python -m tests.torture --directory $(or $(TORTURE),.torture) --result reports/torture.json
 
@@ -110,7 +115,7 @@ bench: $(READY)
 	python -m measurements.kinds $(if $(FROM),--from $(FROM))
 	python -m measurements.encoding
 
-fuzz: TEXTS ?= 100000
+fuzz: TEXTS ?= 200000
 fuzz: $(READY)
 	python -m measurements.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
 	rm -rf build/sanitized && mkdir -p build/sanitized

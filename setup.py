@@ -11,6 +11,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 SOURCES = "sentence_distillery/encoder/native"
+NAMES = ("module", "text", "tokenizer_json", "vocabulary", "words", "vectors", "layers", "kernels")
 FLAGS = (
     ["/std:c11", "/O2"]
     if sys.platform == "win32"
@@ -34,7 +35,7 @@ setup(
     ext_modules=[
         Extension(
             "sentence_distillery.encoder.native._core",
-            [f"{SOURCES}/{name}.c" for name in ("module", "text", "vocabulary", "words", "vectors", "kernels")],
+            [f"{SOURCES}/{name}.c" for name in NAMES],
             depends=[f"{SOURCES}/{name}.h" for name in ("core", "kernels", "unicode_tables")],
             extra_compile_args=FLAGS,
             libraries=[] if sys.platform == "win32" else ["m"],

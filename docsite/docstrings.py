@@ -25,7 +25,7 @@ PUBLIC = [
     "distillation/sizing.py",
     "domain/texts.py",
     "encoder/compression.py",
-    "encoder/interface.py",
+    "encoder/adapters.py",
     "encoder/precision.py",
     "encoder/similarity.py",
     "encoder/static_encoder.py",

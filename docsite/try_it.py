@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from javascript import build
-from sentence_distillery.encoder.files import CONFIG, SETTINGS, TOKENIZER, WEIGHTS
-from sentence_distillery.encoder.reading import RELEASED_DIRECTORY
+from sentence_distillery.encoder.persistence.finding import RELEASED_DIRECTORY
+from sentence_distillery.encoder.persistence.names import CONFIG, SETTINGS, TOKENIZER, WEIGHTS
 
 FOLDER: Final = Path("assets") / "try-it"
 NOT_SEARCHED: Final = ("try-it.html", "changelog.html")

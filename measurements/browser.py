@@ -31,7 +31,7 @@ from measurements.encoding import machine
 from measurements.fuzz import lines_of
 from measurements.sites import served
 from sentence_distillery import load
-from sentence_distillery.encoder.reading import RELEASED_DIRECTORY
+from sentence_distillery.encoder.persistence.finding import RELEASED_DIRECTORY
 from sentence_distillery.io.artifacts import write_json
 
 TARGET: Final = build.ROOT / "reports" / "browser_bench.json"

@@ -1,12 +1,16 @@
 """Compare the native core of the encoder with `tokenizers` and NumPy on random and mutated texts: `make fuzz`.
 
-    python -m measurements.fuzz --texts 1_000_000 --seed 1 --from reviews.txt tweets.parquet --vocabularies vocab.txt
+    python -m measurements.fuzz --texts 1_000_000 --from reviews.txt tweets.parquet --vocabularies vocab.txt
+    python -m measurements.fuzz --models released --texts 100_000 --seeds 0 100 --share 50
 
-Texts are drawn from all of Unicode, from its odd corners (marks, jamo, signs, emoji, surrogates), from the vocabulary's
-own words and terms, and mutated from files if some are given. For each text the tokens must be the same, whichever
-model; vectors, of one batch in five, must be within 1e-6. A vocabulary of another model, in the form of BERT's
-vocab.txt, is tried in lower case and with vectors drawn at random. The first text that differs is printed, cut to the
-part that does, and ends the run.
+Texts are drawn from all of Unicode, from its odd corners (marks, jamo, signs, emoji, surrogates), from one script at a
+time, from the vocabulary's own words and terms, and mutated from files if some are given. For each text the tokens must
+be the same, whichever model; vectors, of one batch in five, must be within 1e-6. A vocabulary of another model, in the
+form of BERT's vocab.txt, is tried in lower case and with vectors drawn at random. The first text that differs is
+printed, cut to the part that does, and ends the run.
+
+Each seed draws so many texts, and a line says when it is done: a run that was stopped goes on from the seed that
+follows. Most of the time is the tokenizer's, which uses all cores unless TOKENIZERS_PARALLELISM is false.
 
 --alone compares nothing, so that a core with sanitizers reads many more texts in the same time.
 
@@ -17,7 +21,7 @@ import argparse
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +42,6 @@ from sentence_distillery.io.ragged import TokenIds
 
 BATCH = 2_000
 TOLERANCE = 1e-6
-SHARE = 5  # one batch of so many has its vectors compared, which takes longer than all else
 CORNERS = (
     (0x20, 0x7F),
     (0x00, 0x100),
@@ -61,13 +64,42 @@ CORNERS = (
     (0x20000, 0x30000),
     (0xE0000, 0xE0200),
 )
+SCRIPTS = (  # the letters of one script, with their marks and digits
+    (0x61, 0x7B),
+    (0xC0, 0x250),
+    (0x370, 0x400),
+    (0x400, 0x530),
+    (0x531, 0x58A),
+    (0x591, 0x5F5),
+    (0x610, 0x6D4),
+    (0x900, 0x970),
+    (0x980, 0x9FF),
+    (0xA01, 0xA77),
+    (0xB82, 0xBFB),
+    (0xC00, 0xC7F),
+    (0xD00, 0xD80),
+    (0xE01, 0xE5C),
+    (0xE81, 0xEE0),
+    (0xF00, 0xFBD),
+    (0x1000, 0x10A0),
+    (0x10A0, 0x1100),
+    (0x1200, 0x139A),
+    (0x1780, 0x17FA),
+    (0x1820, 0x18AB),
+    (0x1B00, 0x1B4D),
+    (0x1EA0, 0x1F00),
+    (0x3041, 0x3100),
+    (0x4E00, 0xA000),
+    (0xAC00, 0xD7A4),
+    (0xFF01, 0xFFDD),
+)
 SIGNS = " .,-+#@_/&:'!?()[]\t\n"
 TERMS = [*["c++", "c#", ".net", "e-mail", "1.5", "5.3", "u.s", "@user", "#metoo", "covid-19", "a.b.c", "a_b"], *"😀❤👍"]
 RAMBLING = ["naïve", "한글", "漢字", "เรือ", "か\u3099", "a\u0301\u0328", *"ﬁ½İßǄﷺ각ö᭄〮"]
 
 
 def models() -> dict[str, StaticEncoder]:
-    """Return the released model in several precisions, and one of odd tokens and terms."""
+    """Return the released model in several precisions, and some of odd tokens and terms, one with a hidden layer."""
     released = load("released")
     rng = np.random.default_rng(0)
     odd = list(
@@ -78,11 +110,13 @@ def models() -> dict[str, StaticEncoder]:
     )
     table = rng.normal(size=(len(odd), 21)).astype(np.float32)
     table[0] = 0
+    hidden = (rng.normal(size=(21, 37)).astype(np.float32), rng.normal(size=(37, 21)).astype(np.float32))
     return {
         "released": released,
         "released-search": load("released-search", lexical_dimension=256),
         "float16": compress(released, dimension=40, vocabulary=9_000, precision="float16"),
         "odd": StaticEncoder(static_tokenizer(odd), table),
+        "deep": StaticEncoder(static_tokenizer(odd), table, hidden=hidden),
         "BERT": in_bert(StaticEncoder(static_tokenizer(odd), (table * 20).astype(np.int8))),
     }
 
@@ -116,6 +150,7 @@ def texts(rng: random.Random, words: list[str], lines: list[str]) -> Iterator[st
         lambda: "".join(chr(rng.randrange(0x110000)) for _ in range(rng.randrange(1, 12))),
         lambda: "".join(chr(rng.randrange(*rng.choice(CORNERS))) for _ in range(rng.randrange(1, 30))),
         lambda: "".join(chr(rng.randrange(*CORNERS[rng.randrange(2)])) for _ in range(rng.randrange(1, 90))),
+        lambda: in_script(rng),
         lambda: "".join(rng.choice(TERMS + RAMBLING + [*SIGNS, *"abce1259"]) for _ in range(rng.randrange(1, 15))),
         lambda: "".join(rng.choice(words) + rng.choice(SIGNS) * rng.randrange(3) for _ in range(rng.randrange(1, 12))),
         lambda: mutated(rng, " ".join(rng.choice(words) for _ in range(rng.randrange(1, 20)))),
@@ -125,6 +160,16 @@ def texts(rng: random.Random, words: list[str], lines: list[str]) -> Iterator[st
         kinds += [lambda: rng.choice(lines), lambda: mutated(rng, rng.choice(lines))] * 3
     while True:
         yield rng.choice(kinds)()
+
+
+def in_script(rng: random.Random) -> str:
+    """Draw words of one script, some with a word of ASCII or a sign between them."""
+    first, last = rng.choice(SCRIPTS)
+    drawn = []
+    for _ in range(rng.randrange(1, 12)):
+        drawn += ["".join(chr(rng.randrange(first, last)) for _ in range(rng.randrange(1, 9)))]
+        drawn += [rng.choice([" ", " ", " ", *SIGNS, " storm "])]
+    return "".join(drawn)
 
 
 def mutated(rng: random.Random, text: str) -> str:
@@ -147,6 +192,7 @@ def mutated(rng: random.Random, text: str) -> str:
 def read_alone(encoder: StaticEncoder, batch: list[str]) -> None:
     """Have the core read a batch, and find what is no number in its vectors."""
     encoder.token_ids(batch)
+    encoder.encode(batch, precision="ubinary")
     for form in (True, False):
         if not np.isfinite(encoder.encode(batch, normalize_embeddings=form)).all():
             sys.exit(f"fuzz: a vector of {batch!r} is not finite")
@@ -154,7 +200,7 @@ def read_alone(encoder: StaticEncoder, batch: list[str]) -> None:
 
 def differing(encoder: StaticEncoder, batch: list[str], with_vectors: bool = True) -> str | None:
     """Return what differs in a batch, if anything does."""
-    found, expected = encoder.known(encoder.token_ids(batch)), encoder._known_ids(batch)
+    found, expected = encoder.known(encoder.token_ids(batch)), encoder.model.tokens.counting_ids(batch)
     if not np.array_equal(found.ids, expected.ids) or not np.array_equal(found.offsets, expected.offsets):
         for row in range(len(batch)):
             ours, theirs = (tokens.span(row, row + 1).ids.tolist() for tokens in (found, expected))
@@ -167,7 +213,8 @@ def differing_vectors(encoder: StaticEncoder, batch: list[str], tokens: TokenIds
     """Return what differs in the vectors of a batch, if anything does."""
     for form in (Form.UNIT, Form.MEAN):
         ours = encoder.encode(batch, normalize_embeddings=form is Form.UNIT)
-        theirs = encoder.embed(tokens, normalize=form is Form.UNIT)
+        theirs = np.empty_like(ours)
+        encoder._simple.embed(tokens, theirs, form)
         apart = np.abs(ours - theirs).max(axis=1)
         scale = 1 if form is Form.UNIT else max(1.0, float(np.abs(theirs).max()))
         if not (apart <= TOLERANCE * scale).all():
@@ -198,10 +245,44 @@ def lines_of(paths: list[Path]) -> list[str]:
     return found
 
 
+def drawn(seed: int, words: list[str], lines: list[str], number: int) -> Iterator[str]:
+    """Draw the texts of a seed."""
+    return islice(texts(random.Random(seed), words, lines), number)
+
+
+def try_all(encoder: StaticEncoder, stream: Iterator[str], share: int | None, name: str) -> int:
+    """Try texts, and count them.
+
+    Args:
+        encoder: The model.
+        stream: The texts.
+        share: One batch of so many has its vectors compared; None compares nothing.
+        name: The model's name, for the message if something differs.
+
+    Raises:
+        SystemExit: At the first text that differs, with a message that shows it.
+    """
+    tried = 0
+    for number in count():
+        batch = list(islice(stream, BATCH))
+        if not batch:
+            break
+        tried += len(batch)
+        if share is None:
+            read_alone(encoder, batch)
+        elif message := differing(encoder, batch, number % share == 0):
+            sys.exit(f"fuzz: {name}: {message}")
+    return tried
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare the native core with tokenizers and NumPy.")
-    parser.add_argument("--texts", type=int, default=200_000, help="random texts for each model")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--texts", type=int, default=200_000, help="random texts for each model and seed")
+    parser.add_argument(
+        "--seeds", type=int, nargs=2, default=[0, 1], metavar=("FIRST", "STOP"), help="seeds, the last one left out"
+    )
+    parser.add_argument("--share", type=int, default=5, help="one batch of so many has its vectors compared")
+    parser.add_argument("--models", nargs="+", metavar="NAME", help="of the models here; by default all")
     parser.add_argument(
         "--from", dest="files", type=Path, nargs="*", default=[], help="files whose texts are all tried"
     )
@@ -212,21 +293,19 @@ def main() -> None:
     options = parser.parse_args()
     if loading.core() is None:
         sys.exit("fuzz: the native core is not there; compile it with `python setup.py build_ext --inplace`.")
-    rng, lines = random.Random(options.seed), lines_of(options.files)
+    lines, own = lines_of(options.files), models()
+    if unknown := set(options.models or []) - own.keys():
+        sys.exit(f"fuzz: no model {', '.join(sorted(unknown))}; there are {', '.join(own)}.")
     others = {path.name: foreign(path, number) for number, path in enumerate(options.vocabularies)}
-    for name, encoder in {**models(), **others}.items():
-        assert encoder._vocabulary is not None, name
+    for name, encoder in {**{name: own[name] for name in options.models or own}, **others}.items():
+        assert encoder.model.tokens.native is not None, name
         words = named(encoder, range(1, len(encoder.stored)))
-        stream = islice(texts(rng, words, lines), options.texts)
-        tried = 0
-        for source in (iter(lines), stream):
-            while batch := list(islice(source, BATCH)):
-                tried += len(batch)
-                if options.alone:
-                    read_alone(encoder, batch)
-                elif message := differing(encoder, batch, tried // BATCH % SHARE == 1):
-                    sys.exit(f"fuzz: {name}: {message}")
-        print(f"{name}: {tried:,} texts, {'read' if options.alone else 'the same tokens and vectors'}", flush=True)
+        sources = {f"seed {seed}": drawn(seed, words, lines, options.texts) for seed in range(*options.seeds)}
+        if lines:
+            sources = {"files": iter(lines), **sources}
+        for source, stream in sources.items():
+            tried = try_all(encoder, stream, None if options.alone else options.share, name)
+            print(f"{name}, {source}: {tried:,} texts, {'read' if options.alone else 'the same'}", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from measurements.probe_sentences import cosine_pairs, read_probes, rows, summar
 from reproductions.systems.registration import load_variant
 from reproductions.systems.similarity import Encode
 from reproductions.systems.systems import StudentSystem
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 from sentence_distillery.io.contents import StudentConfig

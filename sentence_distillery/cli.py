@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 def encode(options: argparse.Namespace) -> None:
     """Encode texts, one per line of a file or row of a table, to .parquet or .npy."""
     from sentence_distillery.corpus.tables.table import Table, open_table
-    from sentence_distillery.encoder.encode_file import check_output, encode_table
+    from sentence_distillery.serving.encode_file import check_output, encode_table
 
     # The place of the output is checked before hours of encoding, not after.
     reading, name = _reading(options), options.input
@@ -60,7 +60,7 @@ def distill(options: argparse.Namespace) -> None:
     """Distil a static encoder from your own text and a teacher."""
     from sentence_distillery.distillation.distill import distill
     from sentence_distillery.distillation.export import save_with_card
-    from sentence_distillery.encoder.writing import refuse_other_content
+    from sentence_distillery.encoder.persistence.writing import refuse_other_content
 
     if options.list_texts is not None:
         _list_texts(options)

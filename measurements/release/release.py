@@ -19,7 +19,7 @@ from measurements.release.tradeoff import megabytes
 from measurements.sets import collected
 from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.distillation.soft_labels import WORDS
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.checksums import ledger
 from sentence_distillery.io.contents import StudentConfig

@@ -17,16 +17,10 @@ from numpy.typing import NDArray
 
 from sentence_distillery.corpus.fingerprints import fingerprints, ranks
 from sentence_distillery.distillation.lexical import with_lexical_channel
+from sentence_distillery.distillation.vocabulary import count_terms, own_tokens
 from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import (
-    UNKNOWN_ID,
-    bare,
-    count_terms,
-    is_emoji,
-    own_tokens,
-    static_tokenizer,
-)
+from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, bare, is_emoji, static_tokenizer
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.training.losses import distillation_loss
 

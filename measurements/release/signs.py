@@ -26,7 +26,7 @@ from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
 from sentence_distillery.distillation.export import write_model
 from sentence_distillery.distillation.soft_labels import embed_missing, embedding_array, joined, part_texts
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, table_parts

@@ -33,8 +33,8 @@ from sentence_distillery.distillation.lexical import with_lexical_channel
 from sentence_distillery.distillation.sizing import BYTES, CHANNEL
 from sentence_distillery.distillation.soft_labels import part_texts
 from sentence_distillery.encoder.compression import Precision, compress, principal_directions, values
-from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer
 from sentence_distillery.evaluation.evaluate import main_result

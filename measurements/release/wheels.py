@@ -1,11 +1,14 @@
 """Build wheels for many systems on one machine, with zig as the compiler: `make wheels`.
 
-    pip install ziglang
+    pip install ziglang lief abi3info
     python -m measurements.release.wheels dist
 
 One wheel is built here by setuptools. The others are the same files with a core that zig compiled for their system: it
 needs no Python of theirs, since the core uses Python's stable interface alone, and finds it in the process when it is
-loaded. Windows has no such search; its wheels are built on Windows, by .github/workflows/wheels.yml.
+loaded. Windows has no such search: a library of imports names python3.dll, with all that the interface has.
+
+Each core is then read as the loader of its system would: see `cores`. On a system of its own each wheel is also built,
+installed and tried, by .github/workflows/wheels.yml.
 """
 
 import argparse
@@ -20,6 +23,8 @@ from pathlib import Path
 from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from measurements.release import cores
+
 TARGETS: Final = {  # tag of the wheel -> target of zig
     "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
     "manylinux_2_17_aarch64": "aarch64-linux-gnu.2.17",
@@ -27,15 +32,18 @@ TARGETS: Final = {  # tag of the wheel -> target of zig
     "musllinux_1_2_aarch64": "aarch64-linux-musl",
     "macosx_11_0_x86_64": "x86_64-macos.11.0",
     "macosx_11_0_arm64": "aarch64-macos.11.0",
+    "win_amd64": "x86_64-windows-gnu",
+    "win_arm64": "aarch64-windows-gnu",
 }
+MACHINES: Final = {"x86_64": "i386:x86-64", "aarch64": "arm64"}  # the names that dlltool has for them
 NATIVE: Final = "sentence_distillery/encoder/native"
 CORE: Final = f"{NATIVE}/_core.abi3.so"
+WINDOWS_CORE: Final = f"{NATIVE}/_core.pyd"
 FLAGS: Final = (
     "-std=c11",
     "-O3",
     "-ffp-contract=off",
     "-fvisibility=hidden",
-    "-fPIC",
     "-shared",
     "-Wall",
     "-Wextra",
@@ -54,15 +62,55 @@ def pure_files(directory: Path) -> dict[str, bytes]:
         return {name: wheel.read(name) for name in names}
 
 
+WINDOWS_CONFIG: Final = """
+#define MS_WINDOWS
+#define MS_WIN32
+#define MS_WIN64
+#define Py_ENABLE_SHARED 1
+#define HAVE_DECLSPEC_DLL 1
+#define SIZEOF_SHORT 2
+#define SIZEOF_INT 4
+#define SIZEOF_LONG 4
+#define SIZEOF_LONG_LONG 8
+#define SIZEOF_SIZE_T 8
+#define SIZEOF_VOID_P 8
+#define SIZEOF_WCHAR_T 2
+#define HAVE_PY_SSIZE_T 1
+typedef long long Py_ssize_t;
+"""  # what Python's headers ask of a system; pyconfig.h of this machine describes this one
+
+
 def core_for(target: str, directory: Path) -> bytes:
     """Compile the core for a target of zig."""
     output = directory / f"{target}.so"
-    undefined = ["-Wl,-undefined,dynamic_lookup"] if "macos" in target else []
+    include = Path(sysconfig.get_path("include"))
+    if "windows" in target:
+        include, others = windows_files(target, include, directory)
+    else:
+        others = ["-fPIC", "-lm", *(["-Wl,-undefined,dynamic_lookup"] if "macos" in target else [])]
     sources = sorted(map(str, Path(NATIVE).glob("*.c")))
-    include = sysconfig.get_path("include")
-    zig = [sys.executable, "-m", "ziglang", "cc", "-target", target]
-    subprocess.run([*zig, *FLAGS, *undefined, f"-I{include}", *sources, "-lm", "-o", str(output)], check=True)
+    zig("cc", "-target", target, *FLAGS, f"-I{include}", *sources, *others, "-o", str(output))
     return output.read_bytes()
+
+
+def windows_files(target: str, include: Path, directory: Path) -> tuple[Path, list[str]]:
+    """Write Python's headers as Windows needs them, and a library of what python3.dll has."""
+    headers, names = directory / "windows-headers", directory / "python3.def"
+    library = directory / f"{target}.lib"
+    if not headers.exists():
+        shutil.copytree(include, headers)
+        (headers / "pyconfig.h").write_text(WINDOWS_CONFIG, encoding="ascii")
+    functions, datas = cores.stable_names()
+    exports = [*sorted(functions), *(f"{name} DATA" for name in sorted(datas))]
+    names.write_text("\n".join(["LIBRARY python3.dll", "EXPORTS", *exports, ""]), encoding="ascii")
+    machine = MACHINES[target.partition("-")[0]]
+    zig("dlltool", "-m", machine, "-D", "python3.dll", "-d", str(names), "-l", str(library))
+    return headers, [str(library)]
+
+
+def zig(*arguments: str) -> None:
+    """Run a tool of zig's."""
+    subprocess.run([sys.executable, "-m", "ziglang", *arguments], check=True)
 
 
 def pack(files: dict[str, bytes], tag: str, directory: Path) -> Path:
@@ -93,8 +141,9 @@ def main() -> None:
         place = Path(temporary)
         files = pure_files(place)
         for tag, target in TARGETS.items():
-            wheel = pack({**files, CORE: core_for(target, place)}, tag, options.output)
-            print(f"{wheel} {wheel.stat().st_size / 1e6:.1f} MB")
+            name = WINDOWS_CORE if "windows" in target else CORE
+            wheel = pack({**files, name: core_for(target, place)}, tag, options.output)
+            print(f"{wheel} {wheel.stat().st_size / 1e6:.1f} MB, {cores.checked(wheel)}", flush=True)
 
 
 if __name__ == "__main__":

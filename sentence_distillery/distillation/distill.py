@@ -25,8 +25,9 @@ from sentence_distillery.distillation.sizing import made_to_size, trial_lines, w
 from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
 from sentence_distillery.distillation.start import load_start
 from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
+from sentence_distillery.distillation.vocabulary import own_tokens
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import bare, own_tokens
+from sentence_distillery.encoder.tokenizer import bare
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option, setting

@@ -1,13 +1,13 @@
-"""A student with its model card: the files that `sentence_distillery.encoder.writing` writes, and a README.md."""
+"""A student with its model card: the files that `encoder.persistence.writing` writes, and a README.md."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from sentence_distillery.encoder.persistence.writing import refuse_other_content
+from sentence_distillery.encoder.persistence.writing import write_model as write_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.writing import refuse_other_content
-from sentence_distillery.encoder.writing import write_model as write_model
 from sentence_distillery.io.artifacts import atomic_directory
 
 

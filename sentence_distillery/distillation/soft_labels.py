@@ -25,16 +25,8 @@ from tokenizers import Tokenizer
 
 from sentence_distillery.distillation.glove import glove_words
 from sentence_distillery.distillation.options import SoftLabels
-from sentence_distillery.encoder.tokenizer import (
-    bare,
-    choose_terms,
-    count_terms,
-    count_words,
-    is_term,
-    is_word,
-    with_terms,
-    word_pieces,
-)
+from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms, word_pieces
+from sentence_distillery.encoder.tokenizer import bare, is_term, is_word
 from sentence_distillery.io.artifacts import InputError, read_table, table_parts, write_json, write_table
 from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.counters import Counters

@@ -33,7 +33,7 @@ def _one_token(tokenizer: Tokenizer, words: list[str]) -> list[bool]:
     """Tell for each word whether it is one known token, at the start of a text or after a blank."""
     unknown = {tokenizer.token_to_id(token) for token in UNKNOWN}
     given = (words, [f" {word}" for word in words])
-    forms = [[each.ids for each in tokenizer.encode_batch(form, add_special_tokens=False)] for form in given]
+    forms = [[each.ids for each in tokenizer.encode_batch_fast(form, add_special_tokens=False)] for form in given]
     return [any(len(ids) == 1 and ids[0] not in unknown for ids in both) for both in zip(*forms, strict=True)]
 
 

@@ -31,12 +31,11 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from sentence_distillery.encoder.exchange.prompts import Prompts
-from sentence_distillery.encoder.files import LEVELS
 from sentence_distillery.encoder.lexical import LexicalChannel
+from sentence_distillery.encoder.model import LEVELS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
-from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.errors import setting
+from sentence_distillery.io.errors import InputError, setting
 from sentence_distillery.io.ragged import Floats
 
 _NOTE = "> Made smaller by sentence-distillery:"
@@ -61,47 +60,15 @@ class Precision(StrEnum):
 
 
 def stored_as(encoder: StaticEncoder) -> Precision:
-    """Tell how the table of an encoder is stored.
-
-    Args:
-        encoder: A static encoder.
-
-    Returns:
-        Its precision; `levels` for a table of float16 with one step.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> stored_as(load()).value
-        'int8'
-
-    Reference:
-        Wu, Judd, Zhang, Isaev and Micikevicius 2020, Integer Quantization for Deep Learning Inference: Principles and
-        Empirical Evaluation, https://arxiv.org/abs/2004.09602
-    """
+    """Tell how the table of an encoder is stored; `levels` is float16 with one step."""
     dtype = encoder.stored.dtype.name
     return Precision.LEVELS if encoder.step is not None and dtype == "float16" else Precision(dtype)
 
 
 def values(encoder: StaticEncoder) -> Floats:
-    """Return the table of an encoder to be trained further: levels of int8 become the values of `levels`.
+    """Return the table to be trained further, (tokens, dimension) float32; levels of int8 become those of `levels`.
 
-    The levels, up to 127, have the same cosines, but a learning rate is one for values of a few units at most.
-
-    Args:
-        encoder: A static encoder.
-
-    Returns:
-        (tokens, dimension) float32; below 2 in absolute value if the table is stored in int8.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> encoder = load()
-        >>> float(np.abs(encoder.table).max()), float(np.abs(values(encoder)).max())
-        (127.0, 1.984375)
-
-    Reference:
-        Wu, Judd, Zhang, Isaev and Micikevicius 2020, Integer Quantization for Deep Learning Inference: Principles and
-        Empirical Evaluation, https://arxiv.org/abs/2004.09602
+    Levels up to 127 have the same cosines, but a learning rate is one for values of a few units at most.
     """
     return encoder.table * np.float32(STEP) if encoder.stored.dtype == np.int8 else encoder.table
 
@@ -195,6 +162,8 @@ def compress(
     if not 1 <= kept <= full:
         raise InputError(f"{setting('dimension', kept)}; the token vectors have {full}, so give 1 to {full}.")
     listed = None if texts is None else list(texts)
+
+    # Words first: the directions are those of the words that stay.
     if vocabulary is not None:
         encoder = with_fewer_words(encoder, vocabulary, token_counts(encoder, listed))
     counts = token_counts(encoder, listed)
@@ -205,19 +174,7 @@ def compress(
 
 
 def without_cut_dimensions(encoder: StaticEncoder) -> StaticEncoder:
-    """Remove the dimensions of the table that `truncate_dim` cuts off, and a lexical channel behind them.
-
-    Args:
-        encoder: A student without layers after its sum.
-
-    Returns:
-        A student with the same vectors; the same one if its table has no such dimensions.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> without_cut_dimensions(load("released-search", truncate_dim=64)).stored.shape
-        (54438, 64)
-    """
+    """Remove the dimensions of the table that `truncate_dim` cuts off, and a lexical channel behind them."""
     cut = encoder.truncate_dim
     if cut is None or cut > encoder.token_dimension:
         return encoder
@@ -232,6 +189,7 @@ def _changed(
     lexical: LexicalChannel | None,
 ) -> StaticEncoder:
     """Return a student with another table, and the origin, the prompts and the card of `encoder`."""
+    # Figures were measured on the table before.
     return StaticEncoder(
         tokenizer,
         stored,
@@ -257,22 +215,7 @@ def _noted(card: str, stored: NDArray[Any]) -> str:
 
 
 def refuse_layers(encoder: StaticEncoder) -> None:
-    """Refuse a student with layers after the sum of its token vectors, which a table cannot replace.
-
-    Args:
-        encoder: The student.
-
-    Raises:
-        InputError: If it has layers.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> model, layer = load(), np.eye(256, dtype=np.float32)
-        >>> refuse_layers(model)
-        >>> refuse_layers(StaticEncoder(model.tokenizer, model.stored, hidden=(layer, layer)))
-        Traceback (most recent call last):
-        sentence_distillery.io.errors.InputError: The encoder has layers after the sum of its token vectors; only ...
-    """
+    """Raise InputError for a student with layers after the sum of its token vectors, which a table cannot replace."""
     if encoder.linear is not None or encoder.hidden is not None:
         raise InputError(
             "The encoder has layers after the sum of its token vectors; only one without layers can be compressed."
@@ -280,22 +223,7 @@ def refuse_layers(encoder: StaticEncoder) -> None:
 
 
 def token_counts(encoder: StaticEncoder, texts: list[str] | None) -> NDArray[np.int64]:
-    """Count each token in texts.
-
-    Args:
-        encoder: The student, whose tokenizer is used.
-        texts: The texts; None counts every token once.
-
-    Returns:
-        (vocabulary,) int64, at least 0.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> model = load()
-        >>> counts = token_counts(model, ["The storm closed the port."])
-        >>> [int(counts[model.tokenizer.token_to_id(word)]) for word in ("the", "storm", "gale")]
-        [2, 1, 0]
-    """
+    """Count each token in texts, (vocabulary,) int64; None counts every token once."""
     size = len(encoder.stored)
     return np.ones(size, np.int64) if texts is None else np.bincount(encoder.token_ids(texts).ids, minlength=size)
 
@@ -360,25 +288,11 @@ def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64
 
 
 def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, precision: Precision) -> StaticEncoder:
-    """Return a static student with fewer dimensions or fewer bits.
+    """Return a student whose table, (vocabulary, `dimension`), has fewer dimensions or bits.
 
-    Args:
-        encoder: A student without layers after its sum.
-        directions: The result of `principal_directions` for its table, (dimension, dimension) float32.
-        dimension: The number of directions of the token vectors to keep, at least 1; if all, they are not rotated.
-        precision: The storage of the table.
-
-    Returns:
-        A student with a table of (vocabulary, `dimension`), of the dtype of `precision`.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> model = load()
-        >>> directions = principal_directions(model.table, token_counts(model, None))
-        >>> smaller = compressed(model, directions, 32, Precision.FLOAT16)
-        >>> smaller.dimension, smaller.stored.dtype
-        (32, dtype('float16'))
+    `directions` are the `principal_directions` of its table; if all are kept, it is not rotated.
     """
+    # All dimensions are left as they are, so that a change of precision alone changes nothing else.
     table = encoder.table if dimension == encoder.token_dimension else encoder.table @ directions[:, :dimension]
     assert encoder.rules is not None or not table[UNKNOWN_ID].any()
     if precision in (Precision.FLOAT32, Precision.FLOAT16):

@@ -1,12 +1,16 @@
 """Texts to vectors, behind one seam with two implementations: the native core, and a simple one for all else.
 
-    Native   native/*.c, for WordPiece with this library's or BERT's normalizer
-    Simple   the package `tokenizers`, then NumPy, for tokenizers of any kind, and if there was no compiler
+    Native   native/*.c: WordPiece with this library's or BERT's normalizer, sums, layers, the lexical channel, bits
+    Simple   the package `tokenizers`, then NumPy, if there was no compiler
+
+Texts for tokenizers of other kinds are cut by `tokenizers`, and their vectors are computed by the native core.
 
 Both give the same tokens for every text, the same sums of int8 bit for bit, and vectors within 1e-6.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from itertools import pairwise
 from typing import Any, Final, Protocol
@@ -16,14 +20,14 @@ from numpy.typing import NDArray
 
 from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.native.vocabulary import Vocabulary
-from sentence_distillery.encoder.tokenizer import is_emoji, is_punctuation
+from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, terms_are_apart
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 CHUNK: Final = 1_024  # texts of the simple way whose sums are computed at a time
 _ROWS: Final = 4_096  # rows of the table that it gathers at a time
 
 Counts = NDArray[np.int32]
+Vectors = Floats | NDArray[np.uint8] | NDArray[np.int8]
 
 
 class Form(IntEnum):
@@ -34,20 +38,54 @@ class Form(IntEnum):
     SUM = 2
 
 
+class Layer(Protocol):
+    """What follows the sum of a text, `layers` has them.
+
+    Attributes:
+        of_means: Whether it needs the mean of all tokens; or any multiple of the sum of the known ones will do.
+        arrays: A and B of x + relu(x A) B, or W and b of W x + b if it is `of_means`.
+    """
+
+    @property
+    def of_means(self) -> bool: ...
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats]: ...
+
+    def apply(self, vectors: Floats, /) -> Floats:
+        """Compute (texts, dimension) of (texts, dimension of the table)."""
+        ...
+
+
 class Core(Protocol):
     """Turns texts into vectors."""
 
-    def encode(self, texts: list[str], out: Floats, form: Form, counts: Counts | None = None) -> int:
+    def encode(
+        self, texts: list[str], out: Vectors, form: Form, counts: Counts | None = None, width: int | None = None
+    ) -> int:
         """Write the vectors of texts.
 
         Args:
             texts: The texts.
-            out: (texts, dimensions) float32, C-contiguous, for the first numbers of each vector.
-            form: What a vector is.
+            out: (texts, width) float32, C-contiguous, for the first numbers of each vector. Or an eighth of the
+                numbers, rounded up, in uint8 or int8: a bit for each, as in the precisions ubinary and binary.
+            form: What a vector is; no SUM if a layer follows.
             counts: (texts,) int32 for the number of known tokens of each text.
+            width: The numbers of a vector; None for as many as `out` has.
 
         Returns:
             The least number of known tokens of a text; any number above 0 if there are no texts.
+        """
+        ...
+
+    def embed(self, tokens: TokenIds, out: Vectors, form: Form, width: int | None = None) -> None:
+        """Write the vectors of texts whose tokens are known; all of them count.
+
+        Args:
+            tokens: The ids of the tokens.
+            out: As for `encode`.
+            form: As for `encode`.
+            width: As for `encode`.
         """
         ...
 
@@ -59,8 +97,9 @@ class Simple:
         token_ids: Turns texts into the tokens that count.
         table: (tokens, dimension), int8 levels or float16 or float32.
         unit: The step between levels, by which means are multiplied.
-        channel: The lexical channel, or None.
+        channel: The lexical channel, or None; it excludes layers.
         weight: Its length relative to the rest.
+        layers: What follows the sums, in this order.
     """
 
     def __init__(
@@ -70,43 +109,47 @@ class Simple:
         unit: float,
         channel: LexicalChannel | None,
         weight: float,
+        layers: Sequence[Layer] = (),
     ) -> None:
-        self._token_ids = token_ids
+        self.token_ids = token_ids
         self._table = table
         self._unit = unit
         self._channel = channel
         self._weight = weight
+        self._layers = layers
 
-    def encode(self, texts: list[str], out: Floats, form: Form, counts: Counts | None = None) -> int:
+    def encode(
+        self, texts: list[str], out: Vectors, form: Form, counts: Counts | None = None, width: int | None = None
+    ) -> int:
         """Write the vectors of texts, as `Core` says."""
-        tokens = self._token_ids(texts)
-        self.embed(tokens, out, form)
-        if counts is not None:
-            counts[:] = tokens.lengths
-        return int(tokens.lengths.min(initial=1))
+        tokens = self.token_ids(texts)
+        self.embed(tokens, out, form, width)
+        return _counted(tokens, counts)
 
-    def embed(self, tokens: TokenIds, out: Floats, form: Form) -> None:
-        """Write the vectors of texts of which the tokens are known, a chunk of them at a time.
-
-        Args:
-            tokens: The ids of the tokens that count.
-            out: As for `encode`.
-            form: As for `encode`.
-        """
+    def embed(self, tokens: TokenIds, out: Vectors, form: Form, width: int | None = None) -> None:
+        """Write the vectors of texts whose tokens are known, as `Core` says, a chunk of them at a time."""
+        wanted = out.shape[1] if width is None else width
         for start in range(0, len(tokens), CHUNK):
             part = tokens.span(start, min(start + CHUNK, len(tokens)))
-            vectors = self._vectors(part, out.shape[1], form)[:, : out.shape[1]]
+            vectors = self._vectors(part, wanted, form)[:, :wanted]
             if form is Form.UNIT:
-                unit_rows(vectors, out=out[start : start + CHUNK])
+                vectors = unit_rows(vectors)
+            rows = out[start : start + CHUNK]
+            if out.dtype == np.float32:
+                rows[:] = vectors
             else:
-                out[start : start + CHUNK] = vectors
+                rows.view(np.uint8)[:] = np.packbits(vectors > 0, axis=1) ^ np.uint8(
+                    0x80 if out.dtype == np.int8 else 0
+                )
 
     def _vectors(self, tokens: TokenIds, width: int, form: Form) -> Floats:
-        """Compute sums or means, with the channel after them if `width` reaches into it."""
+        """Compute sums or means, and what follows them; with the channel if `width` reaches into it."""
         dimension = self._table.shape[1]
-        vectors = row_sums(self._table, tokens, min(width, dimension))
-        if form is Form.MEAN:
+        vectors = row_sums(self._table, tokens, dimension if self._layers else min(width, dimension))
+        if form is Form.MEAN or any(layer.of_means for layer in self._layers):
             vectors *= (np.float32(self._unit) / np.maximum(tokens.lengths, 1).astype(np.float32))[:, None]
+        for layer in self._layers:
+            vectors = layer.apply(vectors)
         if self._channel is None or width <= dimension:
             return vectors
         lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
@@ -145,12 +188,13 @@ class Native:
     """The native way. A text that it leaves to the simple one has the count -1 in the core.
 
     Args:
-        vocabulary: As `native_vocabulary` returns it.
+        vocabulary: As `native_vocabulary` returns it; None has the simple way cut texts into tokens.
         simple: The simple way of the same encoder.
         table: As for `Simple`.
         unit: As for `Simple`.
         channel: As for `Simple`.
         weight: As for `Simple`.
+        layers: What follows the sums, one layer at most.
     """
 
     def __init__(
@@ -161,53 +205,74 @@ class Native:
         unit: float,
         channel: LexicalChannel | None,
         weight: float,
+        layers: Sequence[Layer] = (),
     ) -> None:
         compiled = loading.core()
         assert compiled is not None
+        (layer,) = layers or (None,)
         known = table.dtype in (np.int8, np.float16, np.float32)
         held = np.require(table if known else table.astype(np.float32), requirements=["C", "A"])
-        self._core = compiled.Encoder(vocabulary, held, unit, None if channel is None else channel.arrays(weight))
+        arrays = None if channel is None else channel.arrays(weight)
+        self._core = compiled.Encoder(vocabulary, held, unit, arrays, None if layer is None else _as_taken(layer))
+        self._cuts = vocabulary is not None
         self._simple = simple
 
-    def encode(self, texts: list[str], out: Floats, form: Form, counts: Counts | None = None) -> int:
+    def encode(
+        self, texts: list[str], out: Vectors, form: Form, counts: Counts | None = None, width: int | None = None
+    ) -> int:
         """Write the vectors of texts, as `Core` says."""
-        least: int = self._core.encode(texts, out, form, counts)
-        return least if least >= 0 else self._mended(texts, out, form, counts)
+        wanted = out.shape[1] if width is None else width
+        if not self._cuts:
+            tokens = self._simple.token_ids(texts)
+            self.embed(tokens, out, form, wanted)
+            return _counted(tokens, counts)
+        least: int = self._core.encode(texts, out, form, counts, wanted)
+        return least if least >= 0 else self._mended(texts, out, form, counts, wanted)
 
-    def _mended(self, texts: list[str], out: Floats, form: Form, counts: Counts | None) -> int:
+    def embed(self, tokens: TokenIds, out: Vectors, form: Form, width: int | None = None) -> None:
+        """Write the vectors of texts whose tokens are known, as `Core` says."""
+        ids, offsets = np.require(tokens.ids, np.int32, "C"), np.require(tokens.offsets, np.int64, "C")
+        self._core.embed(ids, offsets, out, form, out.shape[1] if width is None else width)
+
+    def _mended(self, texts: list[str], out: Vectors, form: Form, counts: Counts | None, width: int) -> int:
         """Encode once more, and the texts that are left in the simple way."""
         found = np.empty(len(texts), np.int32) if counts is None else counts
-        self._core.encode(texts, out, form, found)
+        self._core.encode(texts, out, form, found, width)
         rows = np.flatnonzero(found < 0)
-        part, part_counts = np.empty((len(rows), out.shape[1]), np.float32), np.empty(len(rows), np.int32)
-        self._simple.encode([texts[row] for row in rows], part, form, part_counts)
+        part, part_counts = np.empty((len(rows), out.shape[1]), out.dtype), np.empty(len(rows), np.int32)
+        self._simple.encode([texts[row] for row in rows], part, form, part_counts, width)
         out[rows], found[rows] = part, part_counts
         return int(found.min(initial=1))
 
 
-def native_vocabulary(vocabulary: Vocabulary | None) -> Any:
+def _counted(tokens: TokenIds, counts: Counts | None) -> int:
+    """Count the tokens of each text, and return the least number."""
+    if counts is not None:
+        counts[:] = tokens.lengths
+    return int(tokens.lengths.min(initial=1))
+
+
+def _as_taken(layer: Layer) -> tuple[Floats, Floats, bool]:
+    """Return the arrays of a layer as the native core takes them: matrices that are multiplied from the right."""
+    first, second = layer.arrays
+    if layer.of_means:
+        first = first.T
+    return np.require(first, np.float32, "C"), np.require(second, np.float32, "C"), not layer.of_means
+
+
+def native_vocabulary(vocabulary: Vocabulary | Loaded | None) -> Any:
     """Load a vocabulary into the native core; None if there is no core, or it does not know such a vocabulary."""
+    if isinstance(vocabulary, Loaded):
+        return vocabulary.compiled
     if vocabulary is None or vocabulary.normalizer is None:
         return None
     compiled, words = loading.core(), vocabulary.words
-    if compiled is None or not _terms_are_apart([words[number] for number in vocabulary.terms]):
+    if compiled is None or not terms_are_apart([words[number] for number in vocabulary.terms]):
         return None
     try:
         return compiled.Vocabulary(words, vocabulary.terms, vocabulary.longest_word, vocabulary.normalizer)
     except ValueError:  # a token that it cannot look up, such as one of more than 512 bytes
         return None
-
-
-def _terms_are_apart(terms: list[str]) -> bool:
-    """Tell whether each term is an emoji, or has signs of ASCII and no other punctuation and none of the emoji.
-
-    The native core finds only these: it searches around signs, and emoji by themselves.
-    """
-    emoji = {term for term in terms if is_emoji(term)}
-    others = {character for term in terms if term not in emoji for character in term}
-    return emoji.isdisjoint(others) and not any(
-        is_punctuation(character) for character in others if not character.isascii()
-    )
 
 
 def native_token_ids(vocabulary: Any, texts: list[str], simple: Callable[[list[str]], TokenIds]) -> TokenIds:

@@ -11,9 +11,10 @@ that is repeated counts by its logarithm, and the channel of each text has the s
 (reproductions/docs/levers.md says what each gains).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -66,37 +67,31 @@ class LexicalChannel:
         """Pickle nothing that is derived."""
         return LexicalChannel, (self.stems, self.idf, self.dimension)
 
-    def take(self, tokens: NDArray[np.int64]) -> "LexicalChannel":
+    def take(self, tokens: NDArray[np.int64]) -> LexicalChannel:
         """Keep the tokens with these ids, (kept,), in this order."""
         return LexicalChannel(self.stems[tokens], self.idf[tokens], self.dimension)
 
     def vectors(self, tokens: TokenIds) -> Floats:
-        """Compute the channel of each text.
+        """Compute the channel of each text, (texts, dimension) float32 of unit length.
 
-        Args:
-            tokens: The token ids of the texts, each from 0 to tokens - 1.
-
-        Returns:
-            (texts, dimension) float32 of unit length; zeros for a text without a known token, or if every text that was
-            counted has all its stems.
+        It is zeros for a text without a known token, or if every text that was counted has all its stems.
         """
         stems, idf, places, signs = self._by_stem
+
+        # Each stem of a text once, with the number of its tokens.
         found, counts = np.unique(tokens.owners * len(idf) + stems[tokens.ids], return_counts=True)
         texts, kinds = np.divmod(found, len(idf))
         weights = idf[kinds] * (1 + np.log(counts))
+
+        # Every stem adds its weight at eight places of its text.
         flat = (texts * self.dimension)[:, None] + places[kinds]
         sums = np.bincount(flat.ravel(), (signs[kinds] * weights[:, None]).ravel(), len(tokens) * self.dimension)
         return unit_rows(sums.reshape(len(tokens), self.dimension).astype(np.float32))
 
     def arrays(self, weight: float) -> tuple[NDArray[np.int32], Floats, NDArray[np.uint32], int, float]:
-        """Return what the native core needs of the channel.
+        """Return what the native core needs: each token's stem, and of each stem its idf and its places.
 
-        Args:
-            weight: The length of the channel relative to the rest.
-
-        Returns:
-            The number of each token's stem, the idf of each stem, its places, doubled, and one more for a minus; then
-            the dimension and the weight.
+        A place is doubled, and one more for a minus. The dimension and the weight follow.
         """
         numbers, idf, places, signs = self._by_stem
         packed = (places * 2 + (signs < 0)).astype(np.uint32)
@@ -115,23 +110,7 @@ class LexicalChannel:
 
 
 def checked_weight(weight: float, channel: LexicalChannel | None) -> float:
-    """Check the weight of a channel.
-
-    Args:
-        weight: From 0 to GREATEST_WEIGHT; 0 leaves the channel out.
-        channel: The channel, or None.
-
-    Returns:
-        The weight.
-
-    Raises:
-        ValueError: If it is out of its range, or not 0 and there is no channel.
-
-    Example:
-        >>> checked_weight(1, None)
-        Traceback (most recent call last):
-        ValueError: lexical_weight is 1, but this model has no lexical channel ...
-    """
+    """Return the weight of a channel; ValueError if it is out of its range, or not 0 and there is no channel."""
     if not is_weight(weight):
         raise ValueError(f"lexical_weight is {weight!r}; it is a number from 0 to {GREATEST_WEIGHT:,.0f}.")
     if weight and channel is None:
@@ -140,46 +119,19 @@ def checked_weight(weight: float, channel: LexicalChannel | None) -> float:
 
 
 def is_weight(value: Any) -> TypeGuard[float]:
-    """Tell whether a value is a weight of a channel: a number from 0 to GREATEST_WEIGHT.
-
-    Example:
-        >>> is_weight(1.2), is_weight(True), is_weight(float("nan"))
-        (True, False, False)
-    """
+    """Tell whether a value is a weight of a channel: a number from 0 to GREATEST_WEIGHT."""
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     return number and bool(0 <= value <= GREATEST_WEIGHT)
 
 
 def is_dimension(value: Any) -> TypeGuard[int]:
-    """Tell whether a value is a dimension of a channel: a multiple of PLACES up to GREATEST_DIMENSION.
-
-    Example:
-        >>> is_dimension(768), is_dimension(12), is_dimension(2**40)
-        (True, False, False)
-    """
+    """Tell whether a value is a dimension of a channel: a multiple of PLACES up to GREATEST_DIMENSION."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     return whole and bool(PLACES <= value <= GREATEST_DIMENSION and value % PLACES == 0)
 
 
 def resized(channel: LexicalChannel | None, dimension: int, weight: float) -> LexicalChannel:
-    """Give a channel another dimension.
-
-    Args:
-        channel: The channel; None is an error.
-        dimension: The numbers of the new channel, a multiple of PLACES up to GREATEST_DIMENSION.
-        weight: Of the channel; 0, which leaves it out, is an error.
-
-    Returns:
-        A channel of the same tokens.
-
-    Raises:
-        ValueError: If the dimension is not such a multiple, or there is no channel or it is left out.
-
-    Example:
-        >>> channel = LexicalChannel(np.array([0, 7], np.int32), np.array([0, 1], np.float32), 64)
-        >>> resized(channel, 256, 1.2).vectors(TokenIds.from_lists([[1]])).shape
-        (1, 256)
-    """
+    """Give a channel another dimension; ValueError if that is out of range, or the model has no channel in use."""
     if channel is None:
         raise ValueError(f"lexical_dimension is {dimension!r}, {_NO_CHANNEL}")
     if not is_dimension(dimension):
@@ -187,6 +139,8 @@ def resized(channel: LexicalChannel | None, dimension: int, weight: float) -> Le
             f"lexical_dimension is {dimension!r}; it is a multiple of {PLACES} up to {GREATEST_DIMENSION:,}, such as "
             f"{channel.dimension}."
         )
+
+    # A dimension that has no effect is a mistake of the caller.
     if not weight:
         raise ValueError(
             f"lexical_dimension is {dimension!r}, but the lexical channel is left out: give a lexical_weight, too, "
@@ -202,6 +156,8 @@ def stem_hash(stem: str) -> int:
         >>> stem_hash("storm")
         1230442650
     """
+    from hashlib import sha256  # only a model that is made needs it
+
     return int.from_bytes(sha256(stem.encode()).digest()[:4], "little", signed=True)
 
 

@@ -10,10 +10,14 @@ int8 and uint8 need the ranges of the dimensions. Without `ranges` they come fro
 of two calls cannot be compared. Take the ranges of one large sample for all calls instead.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sentence_distillery.encoder.native import loading
 
 Precision = Literal["float32", "int8", "uint8", "binary", "ubinary"]
 PRECISIONS: tuple[str, ...] = get_args(Precision)
@@ -62,21 +66,7 @@ def quantize_embeddings(
 
 
 def check_precision(precision: str, allowed: tuple[str, ...] = PRECISIONS) -> None:
-    """Refuse an unknown precision.
-
-    Args:
-        precision: The given precision.
-        allowed: The known ones.
-
-    Raises:
-        ValueError: If it is not among `allowed`, which the message lists.
-
-    Example:
-        >>> check_precision("int8")
-        >>> check_precision("int4")
-        Traceback (most recent call last):
-        ValueError: precision is 'int4'; it is one of float32, int8, uint8, binary, ubinary.
-    """
+    """Raise ValueError for a precision that is not among `allowed`, which the message lists."""
     if precision not in allowed:
         raise ValueError(f"precision is {precision!r}; it is one of {', '.join(allowed)}.")
 
@@ -99,5 +89,12 @@ def _bucketed(embeddings: NDArray[Any], precision: str, ranges: NDArray[Any]) ->
     least, greatest = ranges.astype(np.float32, copy=False)
     steps = (greatest - least) / _BUCKETS
     steps = np.where(steps == 0, 1, steps)  # a dimension of one value has one bucket
+    compiled = loading.core()
+    if compiled is not None and embeddings.dtype == np.float32:
+        given = np.ascontiguousarray(np.atleast_2d(embeddings))
+        numbers = np.empty(given.shape, np.uint8)
+        compiled.write_buckets(given, np.ascontiguousarray(least), np.ascontiguousarray(steps, np.float32), numbers)
+        numbers = numbers.reshape(embeddings.shape)
+        return numbers if precision == "uint8" else (numbers ^ np.uint8(_HALF)).view(np.int8)
     buckets: NDArray[Any] = np.clip(np.floor((embeddings - least) / steps), 0, _BUCKETS)
     return buckets.astype(np.uint8) if precision == "uint8" else (buckets - _HALF).astype(np.int8)

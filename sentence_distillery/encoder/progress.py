@@ -1,5 +1,7 @@
 """A line on the standard error that counts texts, for `show_progress_bar`."""
 
+from __future__ import annotations
+
 import sys
 from dataclasses import dataclass, field
 from typing import TextIO

@@ -1,5 +1,7 @@
 """Cosine similarity of embeddings: all against all, or pair by pair."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,25 +15,10 @@ if TYPE_CHECKING:
 
 
 def similarity(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
-    """Compare each embedding of one list with each of another.
+    """Compute the cosine of each embedding with each, (texts of one, texts of the other) float32; 0 for a zero vector.
 
-    Args:
-        embeddings1: (texts, dimension), or (dimension,) for one text; of any length and type of number.
-        embeddings2: The same for the other list.
-
-    Returns:
-        (texts of the first, texts of the second) float32 cosines in [-1, 1]; 0 for a zero vector.
-
-    Raises:
-        ValueError: If the dimensions differ, an array is neither a vector nor a matrix, or there are texts.
-
-    Example:
-        >>> similarity([[3.0, 0.0], [0.0, 0.0]], [[2.0, 0.0], [0.0, 5.0]]).tolist()
-        [[1.0, 0.0], [0.0, 0.0]]
-
-    Reference:
-        Salton, Wong and Yang 1975, A Vector Space Model for Automatic Indexing,
-        https://doi.org/10.1145/361219.361220
+    Both are (texts, dimension), or (dimension,) for one text. Raises ValueError if the dimensions differ, an array is
+    neither a vector nor a matrix, or there are texts.
     """
     one, other = _rows(embeddings1, embeddings2)
     cosines: Floats = unit_rows(one) @ unit_rows(other).T
@@ -39,21 +26,9 @@ def similarity(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
 
 
 def similarity_pairwise(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
-    """Compare the embeddings of two lists pair by pair.
+    """Compute the cosines pair by pair, (pairs,) float32; 0 if a vector of the pair is zero.
 
-    Args:
-        embeddings1: (pairs, dimension), or (dimension,) for one pair; of any length and type of number.
-        embeddings2: The same for the other side.
-
-    Returns:
-        (pairs,) float32 cosines in [-1, 1]; 0 if a vector of the pair is zero.
-
-    Raises:
-        ValueError: If the shapes differ, an array is neither a vector nor a matrix, or there are texts.
-
-    Example:
-        >>> similarity_pairwise([[3.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [1.0, -1.0]]).tolist()
-        [1.0, 0.0]
+    Raises ValueError as `similarity`, and if the numbers of embeddings differ.
     """
     one, other = _rows(embeddings1, embeddings2)
     if len(one) != len(other):
@@ -62,29 +37,8 @@ def similarity_pairwise(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Float
     return cosines
 
 
-def compare(encoder: "StaticEncoder", first: str, second: str) -> float:
-    """Return the cosine of two texts.
-
-    Args:
-        encoder: The encoder.
-        first: A text.
-        second: Another one.
-
-    Returns:
-        The cosine in [-1, 1].
-
-    Raises:
-        InputError: If one of them has no known word.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> compare(load("released"), "The storm closed the port.", "The gale shut the harbour.") > 0.5
-        True
-
-    Reference:
-        Salton, Wong and Yang 1975, A Vector Space Model for Automatic Indexing,
-        https://doi.org/10.1145/361219.361220
-    """
+def compare(encoder: StaticEncoder, first: str, second: str) -> float:
+    """Return the cosine of two texts, in [-1, 1]; InputError if one of them has no known word."""
     (one, other), counts = encoder.encode_counting([first, second])
     for text, vector, count in zip((first, second), (one, other), counts, strict=True):
         if count == 0 or not vector.any():

@@ -7,34 +7,36 @@
 
 The way from texts to vectors has one seam, `Core`, and two implementations (see `core`): a native one for tokenizers as
 this library makes them, and a simple one for all others and where nothing could be compiled. This class is what a user
-holds: the model, its options and its layers after the sum.
+holds: a model, which encoders share, and two options.
 
 Unknown tokens have the zero vector and punctuation is unknown, so vectors equal those of sentence-transformers whether
 these are counted or not. A vector at unit length is the same for the table and for a multiple of it. So a table of 255
 levels (int8) is summed directly, in integers: exact.
 """
 
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, Self, TypeVar, overload
-from weakref import WeakValueDictionary
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
-from sentence_distillery.encoder.core import Core, Counts, Form, Native, Simple, native_token_ids, native_vocabulary
+from sentence_distillery.encoder.adapters import Adapters, CallOptions, EncodeOptions, OnUnknown, checked_dimension
+from sentence_distillery.encoder.core import Core, Counts, Form, Native, Simple
 from sentence_distillery.encoder.exchange.prompts import Prompts
-from sentence_distillery.encoder.exchange.text_rules import TextRules, median_length
-from sentence_distillery.encoder.files import as_levels, bytes_of
-from sentence_distillery.encoder.interface import Interface, OnUnknown, checked_dimension
-from sentence_distillery.encoder.lexical import LexicalChannel, checked_weight, resized
+from sentence_distillery.encoder.exchange.text_rules import TextRules
+from sentence_distillery.encoder.layers import Hidden, Linear
+from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT, LexicalChannel, checked_weight, resized
+from sentence_distillery.encoder.model import Model
+from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import Vocabulary
+from sentence_distillery.encoder.parts import Arrays, model_of, parts_of
+from sentence_distillery.encoder.persistence.finding import RELEASED, RELEASED_SEARCH, model_directory
+from sentence_distillery.encoder.persistence.reading import shared_model
 from sentence_distillery.encoder.precision import (
     CALIBRATED,
     PRECISIONS,
@@ -42,86 +44,23 @@ from sentence_distillery.encoder.precision import (
     check_precision,
     quantize_embeddings,
 )
-from sentence_distillery.encoder.progress import Progress
-from sentence_distillery.encoder.reading import (
-    RELEASED,
-    Parts,
-    default_weight,
-    model_directory,
-    read_model,
-    read_tokenizer,
-    signature,
-    vocabulary_of,
-)
-from sentence_distillery.encoder.tensors import as_tensors
 from sentence_distillery.encoder.texts import as_texts, batches, shown
-from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
-from sentence_distillery.encoder.writing import save_model
-from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
+from sentence_distillery.encoder.threads import in_batches
+from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.io.unicode import whole_surrogates
-from sentence_distillery.runtime.machine import cores
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from sentence_distillery.encoder.progress import Progress
 
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
-BATCH = 32_768  # sentences that a thread takes at a time, at most
-SMALLEST_BATCH = 2_048
 STREAM_BATCH = 32_768  # texts of a stream that are held at a time
-LAYER_BATCH = 1_024  # sentences that go through the layers at a time
-LONG_TEXT = 10_000  # characters
-
-Value = TypeVar("Value")
-
-# A word of so many characters is unknown. The tokenizer takes seconds to say so of millions, so the rest is left out.
-_LATIN = "[A-Za-z0-9À-ÖØ-öø-ɏА-яЀ-џ]"
-_ENDLESS = re.compile(f"({_LATIN}{{1000}}){_LATIN}{{4000,}}")
+BITS = {"binary": np.int8, "ubinary": np.uint8}  # precisions that hold a bit for each number
 
 
-def _read(directory: Path) -> "Derived":
-    """Read a model, or share the data of another encoder of the same files."""
-    files = signature(directory)
-    derived = _LOADED.get(files)
-    if derived is None:
-        derived = Derived(read_model(directory))
-        _LOADED[files] = derived
-    return derived
-
-
-class Derived:
-    """The data that encoders of the same files share: the parts read, and values computed from them."""
-
-    def __init__(self, parts: Parts | None = None) -> None:
-        self.parts = parts
-        self.values: dict[str, Any] = {} if parts is None or parts.levels is None else {"_levels": parts.levels}
-
-
-_LOADED: WeakValueDictionary[tuple[object, ...], Derived] = WeakValueDictionary()  # by the signature of the files
-
-
-class Shared(Generic[Value]):
-    """A property that is computed once for all encoders of the same files."""
-
-    def __init__(self, compute: Callable[[Any], Value]) -> None:
-        self.compute = compute
-        self.__doc__ = compute.__doc__
-
-    @overload
-    def __get__(self, encoder: None, owner: type) -> Self: ...
-
-    @overload
-    def __get__(self, encoder: "StaticEncoder", owner: type) -> Value: ...
-
-    def __get__(self, encoder: "StaticEncoder | None", owner: type) -> Value | Self:
-        if encoder is None:
-            return self
-        values = encoder.derived.values
-        if self.compute.__name__ not in values:
-            values[self.compute.__name__] = self.compute(encoder)
-        value: Value = values[self.compute.__name__]
-        return value
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """Settings of encoding: unit length, an error for a text without a known word, a prompt, and the most tokens."""
+class _Call(NamedTuple):
+    """Options of a call: unit length, an error for a text without a known word, a prompt, and the most tokens."""
 
     normalize: bool
     on_unknown: OnUnknown
@@ -129,7 +68,17 @@ class _Settings:
     max_length: int | None = None
 
 
-class StaticEncoder(Interface):
+class LoadOptions(TypedDict, total=False):
+    """The keyword arguments of `from_pretrained`, which says what each does."""
+
+    truncate_dim: int | None
+    lexical_weight: float | None
+    lexical_dimension: int | None
+    revision: str | None
+    token: str | bool | None
+
+
+class StaticEncoder(Adapters):
     """Encode texts as the mean of their token vectors, scaled to unit length.
 
     The mean may be followed by a hidden layer (kind: deep) or a linear one (kind: paper), or have a lexical channel
@@ -137,21 +86,16 @@ class StaticEncoder(Interface):
     in several threads at a time.
 
     Args:
-        tokenizer: A tokenizer, or its file or the file's content, read when a sentence needs it.
-        stored: (tokens, dimension) float32, float16 or int8; row 0 is the unknown token's and zero. float16 may hold
-            multiples k of `step`, -127 <= k <= 127.
-        linear: A weight (output, dimension) and a bias (output,), float32.
-        step: The step between the levels of float16, above 0.
-        vocabulary: What the native core looks up; by default it is read from the tokenizer when it is needed.
-        hidden: A (dimension, units) and B (units, dimension), float32, of s + relu(s A) B for a mean s.
-        truncate_dim: The dimensions that are kept, the first ones, from 1 to the model's; None keeps all.
-        made_from: What is known of the model's origin; it goes to config.json when the model is saved.
-        lexical: A lexical channel for the same tokens, whose dimensions follow those of the table (kind: lexical).
-        lexical_weight: The length of the channel relative to the rest, from 0 to 1,000; 0 leaves it out.
-        derived: What encoders of the same parts share; by default this one shares nothing.
-        rules: How texts become tokens in a model of another library; None is as in this library's own models.
-        prompts: Texts that are put before a text; by default none.
-        card: The model card, the content of README.md; None takes that of the directory it was loaded from.
+        model: The model. Or a tokenizer, or its file or the file's content, and then these parts of a model: `stored`,
+            (tokens, dimension) float32, float16 or int8, whose row 0 is the unknown token's and zero; `linear`, a
+            weight (output, dimension) and a bias (output,) float32; `step`, between the levels that float16 holds;
+            `vocabulary`, what the native core looks up; `hidden`, A (dimension, units) and B (units, dimension) float32
+            of s + relu(s A) B for a mean s; `made_from`, `lexical`, `rules`, `prompts` and `card`, which are empty by
+            default.
+        truncate_dim: The dimensions that are kept, the first ones, from 1 to the model's; None keeps as many as the
+            model was saved with, all for most.
+        lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000; 0 leaves it out, None
+            takes what the model was saved with.
 
     Example:
         >>> from sentence_distillery import load
@@ -163,37 +107,49 @@ class StaticEncoder(Interface):
         Classification, https://aclanthology.org/P15-1162/
     """
 
+    @overload
+    def __init__(self, model: Model, *, truncate_dim: int | None = ..., lexical_weight: float | None = ...) -> None: ...
+
+    @overload
     def __init__(
         self,
-        tokenizer: Tokenizer | Path | bytes,
+        model: Tokenizer | Path | bytes,
         stored: NDArray[Any],
-        linear: tuple[Floats, Floats] | None = None,
-        step: float | None = None,
-        vocabulary: Vocabulary | None = None,
-        hidden: tuple[Floats, Floats] | None = None,
+        linear: Arrays | None = ...,
+        step: float | None = ...,
+        vocabulary: Vocabulary | None = ...,
+        hidden: Arrays | None = ...,
+        *,
+        truncate_dim: int | None = ...,
+        made_from: Mapping[str, object] | None = ...,
+        lexical: LexicalChannel | None = ...,
+        lexical_weight: float | None = ...,
+        rules: TextRules | None = ...,
+        prompts: Prompts | None = ...,
+        card: str | None = ...,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        model: Any = None,
+        *parts: Any,
         truncate_dim: int | None = None,
-        made_from: Mapping[str, object] | None = None,
-        derived: Derived | None = None,
-        lexical: LexicalChannel | None = None,
-        lexical_weight: float = 0.0,
-        rules: TextRules | None = None,
-        prompts: Prompts | None = None,
-        card: str | None = None,
+        lexical_weight: float | None = None,
+        **named: Any,
     ) -> None:
-        self.derived = derived or Derived()
-        self._tokenizer = tokenizer
-        self.stored = stored
-        self.linear = linear
-        self.hidden = hidden
-        self.step = step
-        self._given_vocabulary = vocabulary
-        self.lexical = lexical
-        self.lexical_weight = checked_weight(lexical_weight, lexical)
+        if not isinstance(model, Model):
+            model = model_of(*(parts if model is None else (model, *parts)), **named)
+        elif parts or named:
+            raise TypeError("Beside a model StaticEncoder takes truncate_dim and lexical_weight, by their names.")
+        self.model: Model = model
+        weight = self.model.lexical_weight if lexical_weight is None else lexical_weight
+        self.lexical_weight = checked_weight(weight, self.model.channel)
         self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
-        self.made_from: Mapping[str, object] = made_from or {}
-        self.rules = rules
-        self._prompts = prompts or Prompts()
-        self._card = card
+
+        # A cut that the files name holds unless the caller names one, as in sentence-transformers.
+        saved = self.model.truncate_dim
+        if truncate_dim is None and saved is not None and saved < self.full_dimension:
+            self.truncate_dim = saved
 
     @classmethod
     def from_pretrained(
@@ -239,71 +195,25 @@ class StaticEncoder(Interface):
             >>> StaticEncoder.from_pretrained("released", truncate_dim=64).encode("The storm closed the port.").shape
             (64,)
         """
-        derived = _read(model_directory(directory, revision, token))
-        parts = derived.parts
-        assert parts is not None
-        weight = default_weight(directory, parts) if lexical_weight is None else lexical_weight
-        lexical = parts.lexical if lexical_dimension is None else resized(parts.lexical, lexical_dimension, weight)
-        encoder = cls(
-            parts.tokenizer,
-            parts.stored,
-            parts.linear,
-            parts.step,
-            parts.vocabulary,
-            parts.hidden,
-            truncate_dim,
-            parts.made_from,
-            derived,
-            lexical,
-            weight,
-            parts.rules,
-            parts.prompts,
-        )
+        # The name decides about the channel, since both names are of the same files.
+        model = shared_model(model_directory(directory, revision, token))
+        weight = lexical_weight
+        if weight is None:
+            weight = LEXICAL_WEIGHT if str(directory) == RELEASED_SEARCH else model.lexical_weight
 
-        # A cut that the files name holds unless the caller names one, as in sentence-transformers.
-        if truncate_dim is None and parts.truncate_dim is not None and parts.truncate_dim < encoder.full_dimension:
-            encoder.truncate_dim = parts.truncate_dim
-        return encoder
+        # Everything but the channel stays shared with other encoders of these files.
+        if lexical_dimension is not None:
+            model = replace(model, channel=resized(model.channel, lexical_dimension, weight))
+        return cls(model, truncate_dim=truncate_dim, lexical_weight=weight)
 
-    @classmethod
-    def load(
-        cls,
-        directory: Path | str = RELEASED,
-        *,
-        truncate_dim: int | None = None,
-        lexical_weight: float | None = None,
-        lexical_dimension: int | None = None,
-        revision: str | None = None,
-        token: str | bool | None = None,
-    ) -> Self:
-        """Load a model: `from_pretrained` under a shorter name.
+    if TYPE_CHECKING:  # mypy takes an alias of a class method for a variable
 
-        Args:
-            directory: As for `from_pretrained`.
-            truncate_dim: As for `from_pretrained`.
-            lexical_weight: As for `from_pretrained`.
-            lexical_dimension: As for `from_pretrained`.
-            revision: As for `from_pretrained`.
-            token: As for `from_pretrained`.
+        @classmethod
+        def load(cls, directory: Path | str = RELEASED, **options: Unpack[LoadOptions]) -> Self:
+            """As `from_pretrained`."""
 
-        Returns:
-            The encoder.
-
-        Raises:
-            InputError: As `from_pretrained` does.
-
-        Example:
-            >>> StaticEncoder.load("released").kind
-            'static'
-        """
-        return cls.from_pretrained(
-            directory,
-            truncate_dim=truncate_dim,
-            lexical_weight=lexical_weight,
-            lexical_dimension=lexical_dimension,
-            revision=revision,
-            token=token,
-        )
+    else:
+        load = from_pretrained
 
     def save_pretrained(self, directory: Path | str) -> None:
         """Write the model so that this library, sentence-transformers and model2vec load it.
@@ -326,7 +236,9 @@ class StaticEncoder(Interface):
             ...     StaticEncoder.from_pretrained(directory)
             StaticEncoder(dimension=32, tokens=54_438, megabytes=1.7)
         """
-        save_model(self, Path(directory), self._card)
+        from sentence_distillery.encoder.persistence.writing import save_model  # most models are only loaded
+
+        save_model(self, Path(directory), self.card if self.model.card_is_saved else None)
 
     def push_to_hub(
         self,
@@ -362,7 +274,8 @@ class StaticEncoder(Interface):
         """
         from tempfile import TemporaryDirectory  # few models are uploaded
 
-        from sentence_distillery.encoder.exchange.hub import upload
+        from sentence_distillery.encoder.persistence.hub import upload
+        from sentence_distillery.encoder.persistence.writing import save_model
 
         with TemporaryDirectory() as temporary:
             directory = Path(temporary) / "model"
@@ -399,162 +312,118 @@ class StaticEncoder(Interface):
             ...     (Path(directory) / "onnx" / "model.onnx").stat().st_size // 1_000_000
             13
         """
-        from sentence_distillery.encoder.onnx_files import write_onnx  # the core does without it
+        from sentence_distillery.encoder.persistence.onnx_files import write_onnx  # the core does without it
 
         write_onnx(self, Path(directory))
 
     def __repr__(self) -> str:
-        layers = [*(self.linear or ()), *(self.hidden or ())]
+        arrays = [self.stored, *(array for layer in self.model.layers for array in layer.arrays)]
         if self._channel is not None:
-            layers += [self._channel.stems, self._channel.idf]
-        megabytes = bytes_of(self.stored, *layers) / 1e6
+            arrays += [self._channel.stems, self._channel.idf]
+        megabytes = sum(array.nbytes for array in arrays) / 1e6
         return f"StaticEncoder(dimension={self.dimension}, tokens={len(self.stored):_}, megabytes={megabytes:.1f})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the stored parts without anything derived from them; another machine may not have the file."""
-        content = self._tokenizer.read_bytes() if isinstance(self._tokenizer, Path) else self._tokenizer
-        return {
-            "tokenizer": content,
-            "stored": self.stored,
-            "linear": self.linear,
-            "step": self.step,
-            "hidden": self.hidden,
-            "truncate_dim": self.truncate_dim,
-            "made_from": dict(self.made_from),
-            "lexical": self.lexical,
-            "lexical_weight": self.lexical_weight,
-            "rules": self.rules,
-            "prompts": self._prompts,
-            "card": self.card,
-        }
+        """Pickle the parts of the model, and the options."""
+        return parts_of(self.model, self.truncate_dim, self.lexical_weight)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        StaticEncoder.__init__(self, **state)
+        options = {name: state[name] for name in ("truncate_dim", "lexical_weight")}
+        parts = {name: part for name, part in state.items() if name not in options}
+        StaticEncoder.__init__(self, model_of(**parts), **options)
 
-    def _sharing_arrays(self) -> Self:
-        parts = (self._tokenizer, self.stored, self.linear, self.step, self._given_vocabulary, self.hidden)
-        origin = (self.truncate_dim, self.made_from, self.derived)
-        return type(self)(*parts, *origin, self.lexical, self.lexical_weight, self.rules, self._prompts, self._card)
-
-    @property
-    def prompts(self) -> dict[str, str]:
-        """The prompts by their names, as in sentence-transformers; "query" and "document" are always there."""
-        return dict(self._prompts.named)
+    def _copy(self) -> Self:
+        copy = type(self)(self.model, lexical_weight=self.lexical_weight)
+        copy.truncate_dim = self.truncate_dim
+        return copy
 
     @property
-    def default_prompt_name(self) -> str | None:
-        """The name of the prompt that `encode` puts before each text; None puts none."""
-        return self._prompts.default
+    def stored(self) -> NDArray[Any]:
+        """The table as it is stored, (tokens, dimension) float32, float16 or int8."""
+        return self.model.table.stored
 
     @property
-    def card(self) -> str | None:
-        """The model card: the content of README.md, or None."""
-        if self._card is not None or self.derived.parts is None:
-            return self._card
-        return self.derived.parts.card
-
-    @property
-    def unknown_id(self) -> int | None:
-        """The id of the unknown token, which does not count; None if unknown tokens count."""
-        return UNKNOWN_ID if self.rules is None else self.rules.left_out
-
-    def known(self, tokens: TokenIds) -> TokenIds:
-        """Leave out the unknown tokens of `token_ids`.
-
-        Args:
-            tokens: What `token_ids` returns.
-
-        Returns:
-            The tokens that count; all, if unknown tokens count in the library that made the model.
-
-        Example:
-            >>> encoder = StaticEncoder.from_pretrained("released")
-            >>> len(encoder.known(encoder.token_ids(["The port, 𓀀"])).ids)
-            2
-        """
-        return tokens.without(UNKNOWN_ID) if self.rules is None else tokens
-
-    @Shared
-    def _token_length(self) -> int:
-        """The median number of characters in a token."""
-        return median_length(self.tokenizer)
-
-    @Shared
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer of `tokenizers`."""
-        return read_tokenizer(self._tokenizer) if isinstance(self._tokenizer, Path | bytes) else self._tokenizer
-
-    @Shared
     def table(self) -> Floats:
         """(tokens, dimension) float32."""
-        return self.stored.astype(np.float32, copy=False)
-
-    @Shared
-    def _levels(self) -> NDArray[np.int8] | None:
-        """The table in its levels if it has no more than 255."""
-        if self.stored.dtype == np.int8:
-            return self.stored
-        return None if self.step is None else as_levels(self.stored, self.step)
+        return self.model.table.floats
 
     @property
-    def _summed(self) -> NDArray[Any]:
-        return self.stored if self._levels is None else self._levels
-
-    @Shared
-    def _vocabulary(self) -> Any:
-        """The vocabulary in the native core, None if texts go the simple settings."""
-        if self.linear is not None or self.rules is not None:
-            return None
-        return native_vocabulary(self._given_vocabulary or self._read_vocabulary())
-
-    def _read_vocabulary(self) -> Vocabulary | None:
-        """Read the vocabulary from the tokenizer, None if it is of another kind."""
-        try:
-            if isinstance(self._tokenizer, Tokenizer):
-                return vocabulary_of(json.loads(self._tokenizer.to_str()))
-            content = self._tokenizer.read_bytes() if isinstance(self._tokenizer, Path) else self._tokenizer
-            return vocabulary_of(json.loads(content))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None  # an error of the file is raised when `tokenizer` reads it
-
-    @cached_property
-    def _simple(self) -> Simple:
-        """The simple way from tokens to sums, and on to vectors if no layer follows."""
-        unit = 1.0 if self.step is None else self.step
-        return Simple(self._known_ids, self._summed, unit, self._channel, self.lexical_weight)
-
-    @cached_property
-    def _core(self) -> Core:
-        """The way from texts to vectors, or to their sums if a layer follows."""
-        if self._vocabulary is None:
-            return self._simple
-        unit = 1.0 if self.step is None else self.step
-        return Native(self._vocabulary, self._simple, self._summed, unit, self._channel, self.lexical_weight)
+    def step(self) -> float | None:
+        """The step between the levels that a table of float16 holds; None if it holds none."""
+        return self.model.table.step
 
     @property
-    def kind(self) -> str:
-        """What follows the mean: nothing (static), a hidden layer (deep), a linear one (paper), a channel (lexical)."""
-        if self.linear is not None:
-            return "paper"
-        if self.hidden is not None:
-            return "deep"
-        return "static" if self._channel is None else "lexical"
+    def linear(self) -> Arrays | None:
+        """The weight and the bias of a linear layer."""
+        return self.model.arrays_of(Linear)
+
+    @property
+    def hidden(self) -> Arrays | None:
+        """A and B of a hidden layer."""
+        return self.model.arrays_of(Hidden)
+
+    @property
+    def lexical(self) -> LexicalChannel | None:
+        """The lexical channel, if the model has one."""
+        return self.model.channel
 
     @property
     def _channel(self) -> LexicalChannel | None:
         """The lexical channel, unless it is left out."""
-        return self.lexical if self.lexical_weight else None
+        return self.model.channel if self.lexical_weight else None
+
+    @property
+    def made_from(self) -> Mapping[str, object]:
+        """What is known of the model's origin; it goes to config.json when the model is saved."""
+        return self.model.made_from
+
+    @property
+    def rules(self) -> TextRules | None:
+        """How texts become tokens in a model of another library; None is as in this library's own models."""
+        return self.model.tokens.rules
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The prompts by their names, as in sentence-transformers; "query" and "document" are always there."""
+        return dict(self.model.prompts.named)
+
+    @property
+    def default_prompt_name(self) -> str | None:
+        """The name of the prompt that `encode` puts before each text; None puts none."""
+        return self.model.prompts.default
+
+    @property
+    def card(self) -> str | None:
+        """The model card: the content of README.md, or None."""
+        return self.model.card
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of `tokenizers`."""
+        return self.model.tokens.tokenizer
+
+    @property
+    def unknown_id(self) -> int | None:
+        """The id of the unknown token, which does not count; None if unknown tokens count."""
+        return self.model.tokens.unknown_id
+
+    @property
+    def kind(self) -> str:
+        """What follows the mean: nothing (static), a hidden layer (deep), a linear one (paper), a channel (lexical)."""
+        if self.model.layers:
+            return self.model.layers[-1].kind
+        return "static" if self._channel is None else "lexical"
 
     @property
     def token_dimension(self) -> int:
         """Numbers in the vector of a token."""
-        return int(self.stored.shape[1])
+        return self.model.table.dimension
 
     @property
     def full_dimension(self) -> int:
         """Numbers in a vector that is not cut."""
-        if self.linear is not None:
-            return int(self.linear[0].shape[0])
+        if self.model.of_means:
+            return self.model.layers[-1].dimension
         return self.token_dimension + (0 if self._channel is None else self._channel.dimension)
 
     @property
@@ -562,41 +431,33 @@ class StaticEncoder(Interface):
         """Numbers in a vector, after `truncate_dim`."""
         return self.full_dimension if self.truncate_dim is None else self.truncate_dim
 
-    @overload
-    def encode(
-        self,
-        texts: str | Iterable[str],
-        *,
-        normalize_embeddings: bool = ...,
-        truncate_dim: int | None = ...,
-        batch_size: int | None = ...,
-        show_progress_bar: bool | None = ...,
-        convert_to_numpy: Literal[True] = ...,
-        convert_to_tensor: Literal[False] = ...,
-        precision: Literal["float32"] = ...,
-        on_unknown: OnUnknown = ...,
-        prompt: str | None = ...,
-        prompt_name: str | None = ...,
-        max_length: int | None = ...,
-    ) -> Floats: ...
+    @cached_property
+    def _simple(self) -> Simple:
+        """The simple way from texts and from tokens to vectors."""
+        table, ids = self.model.table, self.model.tokens.counting_ids
+        return Simple(ids, table.summed, table.unit, self._channel, self.lexical_weight, self.model.layers)
+
+    @cached_property
+    def _core(self) -> Core:
+        """The way from texts and from tokens to vectors."""
+        if loading.core() is None:
+            return self._simple
+        native, table, layers = self.model.tokens.native, self.model.table, self.model.layers
+        return Native(native, self._simple, table.summed, table.unit, self._channel, self.lexical_weight, layers)
 
     @overload
     def encode(
         self,
         texts: str | Iterable[str],
         *,
-        normalize_embeddings: bool = ...,
-        truncate_dim: int | None = ...,
-        batch_size: int | None = ...,
-        show_progress_bar: bool | None = ...,
-        convert_to_numpy: bool = ...,
-        convert_to_tensor: bool = ...,
-        precision: Precision = ...,
-        on_unknown: OnUnknown = ...,
-        prompt: str | None = ...,
-        prompt_name: str | None = ...,
-        max_length: int | None = ...,
-    ) -> Any: ...
+        convert_to_numpy: Literal[True] = ...,
+        convert_to_tensor: Literal[False] = ...,
+        precision: Literal["float32"] = ...,
+        **options: Unpack[CallOptions],
+    ) -> Floats: ...
+
+    @overload
+    def encode(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any: ...
 
     def encode(
         self,
@@ -664,15 +525,21 @@ class StaticEncoder(Interface):
         """
         check_precision(precision)
         _check_count("batch_size", batch_size)
-        one = isinstance(texts, str)
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
-        settings = self._settings(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
-        progress = Progress(len(listed), shown=True) if show_progress_bar else None
-        vectors: NDArray[Any] = self._vectors(listed, settings, truncate_dim, batch_size, progress)
-        vectors = quantize_embeddings(vectors, precision)
-        if one:
+        call = self._call(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
+
+        # All options are checked before the first text is read.
+        progress = _progress(len(listed)) if show_progress_bar else None
+        vectors = self._encode_all(listed, call, truncate_dim, batch_size, progress, precision=precision)
+
+        # One str gives one vector, whatever its type.
+        if isinstance(texts, str):
             vectors = vectors[0]
-        return vectors if convert_to_numpy and not convert_to_tensor else as_tensors(vectors, convert_to_tensor)
+        if convert_to_numpy and not convert_to_tensor:
+            return vectors
+        from sentence_distillery.encoder.tensors import as_tensors
+
+        return as_tensors(vectors, convert_to_tensor)
 
     def encode_stream(
         self,
@@ -715,24 +582,26 @@ class StaticEncoder(Interface):
         """
         check_precision(precision, tuple(name for name in PRECISIONS if name not in CALIBRATED))
         _check_count("batch", batch)
-        settings = self._settings(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
+        call = self._call(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
         if isinstance(texts, str):
             raise TypeError("encode_stream takes an iterable of texts, not one str; encode takes both.")
         return (
-            quantize_embeddings(self._vectors(part, settings, truncate_dim, first=first), precision)
+            self._encode_all(part, call, truncate_dim, first=first, precision=precision)
             for first, part in batches(texts, batch)
         )
 
-    def _settings(
+    def _call(
         self,
         normalize: bool,
         on_unknown: OnUnknown,
         prompt: str | None,
         prompt_name: str | None,
         max_length: int | None,
-    ) -> _Settings:
+    ) -> _Call:
         _check_count("max_length", max_length)
-        return _Settings(normalize, _checked(on_unknown), self._prompts.chosen(prompt, prompt_name), max_length)
+        if on_unknown not in ("zero", "error"):
+            raise ValueError(f"on_unknown is {on_unknown!r}; it is 'zero' or 'error'.")
+        return _Call(normalize, on_unknown, self.model.prompts.chosen(prompt, prompt_name), max_length)
 
     @overload
     def encode_as_sequence(  # type: ignore[overload-overlap]
@@ -764,7 +633,7 @@ class StaticEncoder(Interface):
         """
         _check_count("max_length", max_length)
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
-        tokens = self.known(self._token_ids(listed, self._rules(max_length, whole=True)))
+        tokens = self.known(self.model.tokens.sequence_ids(listed, max_length))
         width = min(self.truncate_dim or self.token_dimension, self.token_dimension)
         vectors = self.table[tokens.ids, :width]
         cut = np.split(vectors, tokens.offsets[1:-1]) if len(tokens) else []
@@ -792,7 +661,7 @@ class StaticEncoder(Interface):
             [0, 2]
         """
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
-        encodings = self.tokenizer.encode_batch_fast(_whole(listed), add_special_tokens=False)
+        encodings = self.tokenizer.encode_batch_fast([*map(whole_surrogates, listed)], add_special_tokens=False)
         tokens = TokenIds.from_lists(encoding.ids for encoding in encodings)
         return {"input_ids": tokens.ids.astype(np.int64), "offsets": tokens.offsets[:-1]}
 
@@ -811,93 +680,55 @@ class StaticEncoder(Interface):
             [5, 0]
         """
         counts = np.empty(len(texts), np.int32)
-        return self._vectors(texts, self._settings(True, "zero", None, None, None), counts=counts), counts
+        return self._encode_all(texts, self._call(True, "zero", None, None, None), counts=counts), counts
 
-    def _vectors(
+    def _encode_all(
         self,
         texts: list[str],
-        settings: _Settings,
+        call: _Call,
         truncate_dim: int | None = None,
         batch_size: int | None = None,
         progress: Progress | None = None,
         first: int = 0,
         counts: Counts | None = None,
-    ) -> Floats:
-        """Encode to (texts, dimension) float32, if many in threads; `first` is the index of the first text."""
+        precision: Precision = "float32",
+    ) -> NDArray[Any]:
+        """Encode to a precision, if many in threads; `first` is the index of the first text."""
         cut = checked_dimension(truncate_dim, self.full_dimension)
-        vectors = np.empty((len(texts), self.dimension if cut is None else cut), dtype=np.float32)
-        if counts is None and settings.on_unknown == "error":
+        width = self.dimension if cut is None else cut
+        bits = BITS.get(precision)
+        vectors = np.empty((len(texts), width if bits is None else -(-width // 8)), bits or np.float32)
+        if counts is None and call.on_unknown == "error":
             counts = np.empty(len(texts), np.int32)
-        if len(texts) <= (batch_size or SMALLEST_BATCH):  # without asking the system for its cores
-            self._fill(texts, vectors, settings, counts)
-            if progress is not None:
-                progress.advance(len(texts))
-        else:
-            self._fill_in_threads(texts, vectors, settings, counts, batch_size, progress)
-        if counts is not None and settings.on_unknown == "error":
+
+        def encode_span(span: slice) -> None:
+            self._encode_part(texts[span], vectors[span], width, call, None if counts is None else counts[span])
+
+        in_numpy = self._core is self._simple and bool(self.model.layers)
+        in_batches(encode_span, len(texts), batch_size, progress, with_layers=in_numpy)
+        if counts is not None and call.on_unknown == "error":
             _refuse_unknown(texts, counts, first)
-        return vectors
+        return vectors if bits is not None else quantize_embeddings(vectors, precision)
 
-    def _fill_in_threads(
-        self,
-        texts: list[str],
-        vectors: Floats,
-        settings: _Settings,
-        counts: Counts | None,
-        batch_size: int | None,
-        progress: Progress | None,
+    def _encode_part(
+        self, texts: list[str], vectors: NDArray[Any], width: int, call: _Call, counts: Counts | None
     ) -> None:
-        from concurrent.futures import ThreadPoolExecutor  # a few texts do without this import
-
-        threads = cores()
-        rounds = max(1, -(-len(texts) // (threads * BATCH)))  # equal batches, so that all threads finish together
-        size = batch_size or max(SMALLEST_BATCH, -(-len(texts) // (threads * rounds)))
-        spans = [slice(start, start + size) for start in range(0, len(texts), size)]
-        with self._one_thread_each(), ThreadPoolExecutor(threads) as pool:
-            jobs = [
-                pool.submit(self._fill, texts[s], vectors[s], settings, None if counts is None else counts[s])
-                for s in spans
-            ]
-            for job, span in zip(jobs, spans, strict=True):
-                job.result()
-                if progress is not None:
-                    progress.advance(len(texts[span]))
-
-    def _one_thread_each(self) -> AbstractContextManager[object]:
-        """Keep BLAS, which computes the layers, from starting threads of its own: they would wait for each other."""
-        if self.linear is None and self.hidden is None:
-            return nullcontext()
-        try:
-            from threadpoolctl import threadpool_limits
-        except ModuleNotFoundError:  # it comes with what trains such models; without it, this is only slower
-            return nullcontext()
-        limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
-        return limits
-
-    def _fill(self, texts: list[str], vectors: Floats, settings: _Settings, counts: Counts | None) -> None:
-        read = [settings.prompt + text for text in texts] if settings.prompt else texts
-        if self.linear is None and settings.max_length is None:
-            self._encode(read, vectors, settings.normalize, counts)
+        read = [call.prompt + text for text in texts] if call.prompt else texts
+        form = Form.UNIT if call.normalize else Form.MEAN
+        if call.max_length is None and not self.model.of_means:
+            self._core.encode(read, vectors, form, counts, width)
             return
-        tokens = self._token_ids(read, self._rules(settings.max_length))
-        self.embed(tokens, vectors, settings.normalize)
+        tokens = self.model.tokens.ids(read, call.max_length)
+        self._core.embed(self._counting(tokens), vectors, form, width)
         if counts is not None:
             counts[:] = self.known(tokens).lengths
 
-    def _encode(self, texts: list[str], vectors: Floats, normalize: bool, counts: Counts | None) -> None:
-        """Write the vectors of texts, after a hidden layer if there is one."""
-        if self.hidden is None:
-            self._core.encode(texts, vectors, Form.UNIT if normalize else Form.MEAN, counts)
-            return
-        for start in range(0, len(texts), LAYER_BATCH):
-            part = slice(start, min(start + LAYER_BATCH, len(texts)))
-            sums = np.empty((part.stop - start, self.token_dimension), np.float32)
-            counted = None if counts is None else counts[part]
-            self._core.encode(texts[part], sums, Form.SUM if normalize else Form.MEAN, counted)
-            _write(self._deepened(sums), vectors[part], normalize)
+    def _counting(self, tokens: TokenIds) -> TokenIds:
+        """Leave out the tokens that do not count in a vector."""
+        return tokens if self.model.of_means else self.known(tokens)
 
     def embed(self, tokens: TokenIds, out: Floats | None = None, normalize: bool = True) -> Floats:
-        """Turn token ids into vectors, in the simple way; `encode` is faster.
+        """Turn token ids into vectors; `encode` does so without ids that Python sees, which is faster.
 
         Args:
             tokens: The token ids of the sentences, each from 0 to tokens - 1.
@@ -913,21 +744,8 @@ class StaticEncoder(Interface):
             [True, False]
         """
         vectors = np.empty((len(tokens), self.dimension), dtype=np.float32) if out is None else out
-        if self.linear is None and self.hidden is None:
-            self._simple.embed(self.known(tokens), vectors, Form.UNIT if normalize else Form.MEAN)
-            return vectors
-        for start in range(0, len(tokens), LAYER_BATCH):
-            part = slice(start, min(start + LAYER_BATCH, len(tokens)))
-            _write(self._layered(tokens.span(part.start, part.stop), normalize), vectors[part], normalize)
+        self._core.embed(self._counting(tokens), vectors, Form.UNIT if normalize else Form.MEAN)
         return vectors
-
-    def _layered(self, tokens: TokenIds, normalize: bool) -> Floats:
-        """Compute vectors after a layer: means, or numbers of the same direction if they are brought to unit length."""
-        if self.linear is not None:
-            return self.pool(tokens)
-        sums = np.empty((len(tokens), self.token_dimension), np.float32)
-        self._simple.embed(self.known(tokens), sums, Form.SUM if normalize else Form.MEAN)
-        return self._deepened(sums)
 
     def pool(self, tokens: TokenIds, weights: Floats | None = None) -> Floats:
         """Average token vectors, each times its token's weight; at full dimension and not at unit length.
@@ -950,27 +768,13 @@ class StaticEncoder(Interface):
             (2, 256)
         """
         means = tokens.means(self.table, weights)
-        if self.linear is None:
-            return self._completed(means, tokens)
-        if weights is not None:
+        if self.model.of_means and weights is not None:
             means *= _levels(tokens, weights)
-        return means @ self.linear[0].T + self.linear[1]
-
-    def _completed(self, sums: Floats, tokens: TokenIds) -> Floats:
-        """Apply the hidden layer, or append the lexical channel."""
-        if self._channel is None:
-            return self._deepened(sums)
-        lengths = np.sqrt(np.einsum("nd,nd->n", sums, sums))
+        if self.model.layers or self._channel is None:
+            return self.model.after_layers(means)
+        lengths = np.sqrt(np.einsum("nd,nd->n", means, means))
         channel = self._channel.vectors(tokens) * (np.float32(self.lexical_weight) * lengths)[:, None]
-        return np.concatenate([sums, channel], axis=1)
-
-    def _deepened(self, sums: Floats) -> Floats:
-        """Apply the hidden layer, if there is one; it has no bias, so a multiple of a sum stays a multiple."""
-        if self.hidden is None:
-            return sums
-        widen, narrow = self.hidden
-        deepened: Floats = sums + np.maximum(sums @ widen, 0.0) @ narrow
-        return deepened
+        return np.concatenate([means, channel], axis=1)
 
     def token_ids(self, sentences: list[str]) -> TokenIds:
         """Look up the words of each sentence, the way `encode` does; `tokenize` is slower and keeps punctuation.
@@ -987,41 +791,23 @@ class StaticEncoder(Interface):
             >>> [encoder.tokenizer.id_to_token(token) for token in tokens.ids]
             ['the', 'port', 'closed']
         """
-        return self._token_ids(sentences, self.rules)
+        return self.model.tokens.ids(sentences)
 
-    def _rules(self, max_length: int | None, whole: bool = False) -> TextRules | None:
-        """Return the model's rules, with another length; `whole` reads all if none is given."""
-        if max_length is None and not (whole and self.rules is not None):
-            return self.rules
-        return TextRules(self.unknown_id if self.linear is None or self.rules else None, max_length)
+    def known(self, tokens: TokenIds) -> TokenIds:
+        """Leave out the unknown tokens of `token_ids`.
 
-    def _token_ids(self, sentences: list[str], rules: TextRules | None) -> TokenIds:
-        if not sentences:
-            return TokenIds.from_lists([])
-        if rules is not None:
-            characters = 0 if rules.max_length is None else self._token_length
-            return rules.token_ids(self.tokenizer, _whole(sentences), characters)
-        if self._vocabulary is None:
-            return self._simple_ids(sentences)
-        return native_token_ids(self._vocabulary, sentences, self._simple_ids)
+        Args:
+            tokens: What `token_ids` returns.
 
-    def _simple_ids(self, sentences: list[str]) -> TokenIds:
-        """Cut sentences by the tokenizer; 0 for an unknown token or punctuation."""
-        read = [_ENDLESS.sub(r"\1", text) if len(text) > LONG_TEXT else text for text in _whole(sentences)]
-        return TextRules().token_ids(self.tokenizer, read, 0)
+        Returns:
+            The tokens that count; all, if unknown tokens count in the library that made the model.
 
-    def _known_ids(self, sentences: list[str]) -> TokenIds:
-        """Cut sentences by the tokenizer, and keep the tokens that count."""
-        return self.known(self._simple_ids(sentences) if self.rules is None else self._token_ids(sentences, self.rules))
-
-
-def _write(vectors: Floats, out: Floats, normalize: bool) -> None:
-    """Write the first numbers of vectors, at unit length or as they are."""
-    kept = vectors[:, : out.shape[1]]
-    if normalize:
-        unit_rows(kept, out=out)
-    else:
-        out[:] = kept
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> len(encoder.known(encoder.token_ids(["The port, 𓀀"])).ids)
+            2
+        """
+        return self.model.tokens.counting(tokens)
 
 
 def _levels(tokens: TokenIds, weights: Floats) -> Floats:
@@ -1033,20 +819,15 @@ def _levels(tokens: TokenIds, weights: Floats) -> Floats:
     return np.asarray(sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], np.float32(1)), np.float32)
 
 
-def _whole(sentences: list[str]) -> list[str]:
-    """Replace each lone surrogate, which UTF-8 cannot hold, by U+FFFD, which is not part of any word."""
-    return [whole_surrogates(sentence) for sentence in sentences]
+def _progress(texts: int) -> Progress:
+    from sentence_distillery.encoder.progress import Progress  # few calls show it
+
+    return Progress(texts, shown=True)
 
 
 def _check_count(name: str, count: int | None) -> None:
     if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
         raise ValueError(f"{name} is {count!r}; it is a whole number from 1.")
-
-
-def _checked(on_unknown: OnUnknown) -> OnUnknown:
-    if on_unknown not in ("zero", "error"):
-        raise ValueError(f"on_unknown is {on_unknown!r}; it is 'zero' or 'error'.")
-    return on_unknown
 
 
 def _refuse_unknown(texts: list[str], counts: Counts, first: int) -> None:

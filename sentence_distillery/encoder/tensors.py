@@ -6,22 +6,9 @@ from numpy.typing import NDArray
 
 
 def as_tensors(vectors: NDArray[Any], one: bool) -> Any:
-    """Convert arrays to torch tensors on the CPU.
+    """Convert arrays to torch tensors on the CPU, which share their memory: all to one, or each text to one in a list.
 
-    Args:
-        vectors: (dimension,) or (texts, dimension), of any type.
-        one: Whether all of it becomes one tensor, or each text one in a list.
-
-    Returns:
-        A tensor that shares the memory of `vectors`, or a list of such.
-
-    Raises:
-        ImportError: If torch is not installed; the message says how to install it.
-
-    Example:
-        >>> import numpy as np
-        >>> as_tensors(np.ones((2, 3), np.float32), one=True).shape
-        torch.Size([2, 3])
+    Raises ImportError if torch is not installed; the message says how to install it.
     """
     try:
         import torch

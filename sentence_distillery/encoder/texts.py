@@ -1,5 +1,7 @@
 """Check the texts that `encode` gets, in any container, and cut them into batches."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -11,25 +13,10 @@ _SHOWN = 60  # characters of a refused value
 
 
 def as_texts(texts: Iterable[str], first: int = 0) -> list[str]:
-    """List texts, and refuse other values.
+    """List texts of any container: a list, a generator, a NumPy array, a column of pandas, Polars or Arrow.
 
-    Args:
-        texts: Any iterable of str: a list, a generator, a NumPy array, a column of pandas, Polars or Arrow.
-        first: The index of the first of them in the whole input, which an error names.
-
-    Returns:
-        The texts in their order.
-
-    Raises:
-        TypeError: If `texts` is None, a number, bytes or a mapping, or if one of them is not a str. The message has its
-            index and its value.
-
-    Example:
-        >>> as_texts(word for word in ("storm", "port"))
-        ['storm', 'port']
-        >>> as_texts(["storm", None])
-        Traceback (most recent call last):
-        TypeError: texts[1] is not a str but None (NoneType). Leave it out, or replace it, for example by "".
+    `first` is the index of the first of them in the whole input. Raises TypeError if `texts` is None, a number, bytes
+    or a mapping, or if one of them is not a str: the message has its index and its value.
     """
     listed = _listed(texts)
     if not all(issubclass(kind, str) for kind in set(map(type, listed))):
@@ -47,6 +34,8 @@ def _listed(texts: Any) -> list[Any]:
         return list(texts.to_pylist())
     if isinstance(texts, np.ndarray) and texts.ndim == 1:
         return list(texts.tolist())
+
+    # These are iterable, but what they yield is not what a caller means.
     if isinstance(texts, bytes | bytearray | Mapping) or not isinstance(texts, Iterable):
         raise TypeError(f"texts are a str or an iterable of str, not {shown(texts)}.")
     if (axes := getattr(texts, "ndim", 1)) != 1:  # an array or a table, whose rows or columns are not texts
@@ -57,32 +46,15 @@ def _listed(texts: Any) -> list[Any]:
 
 
 def shown(value: object) -> str:
-    """Show a value and its type for an error message, cut short.
-
-    Example:
-        >>> shown(b"storm"), shown(None)
-        ("b'storm' (bytes)", 'None (NoneType)')
-    """
+    """Show a value and its type for an error message, cut short."""
     text = repr(value)
     return f"{text if len(text) <= _SHOWN else text[:_SHOWN] + '…'} ({type(value).__name__})"
 
 
 def batches(texts: Iterable[str], size: int) -> Iterator[tuple[int, list[str]]]:
-    """Cut an iterable into lists, and check each one when its turn comes.
+    """Cut an iterable, read once, into lists of `size` texts, each with the index of its first text in the whole.
 
-    Args:
-        texts: Any iterable of str; it is read once, a batch at a time.
-        size: Texts in a batch, at least 1.
-
-    Yields:
-        The index of a batch's first text in the whole, and the batch: `size` texts, fewer in the last one.
-
-    Raises:
-        TypeError: As `as_texts` does, with the index in the whole.
-
-    Example:
-        >>> list(batches(iter("abc"), 2))
-        [(0, ['a', 'b']), (2, ['c'])]
+    Each list is checked when its turn comes: TypeError as `as_texts`.
     """
     rest, first = iter(texts), 0
     while batch := list(islice(rest, size)):

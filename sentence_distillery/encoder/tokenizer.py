@@ -18,29 +18,26 @@ between characters that are not letters or digits; an emoji may stand anywhere.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from tokenizers import AddedToken, Regex, Tokenizer, trainers
+from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.models import WordLevel, WordPiece
 from tokenizers.normalizers import NFKC, BertNormalizer, Lowercase, Replace
 from tokenizers.normalizers import Sequence as Normalizers
 from tokenizers.pre_tokenizers import BertPreTokenizer, Split
 from tokenizers.pre_tokenizers import Sequence as PreTokenizers
 
-from sentence_distillery.io.unicode import whole_surrogates
+from sentence_distillery.encoder.characters import CONTINUATION as CONTINUATION
+from sentence_distillery.encoder.characters import LONGEST, LONGEST_RUN
+from sentence_distillery.encoder.characters import UNKNOWN as UNKNOWN
+from sentence_distillery.encoder.characters import UNKNOWN_ID as UNKNOWN_ID
+from sentence_distillery.encoder.characters import is_emoji as is_emoji
+from sentence_distillery.encoder.characters import is_punctuation as is_punctuation
+from sentence_distillery.encoder.characters import is_term as is_term
 
-UNKNOWN = "[UNK]"
-UNKNOWN_ID = 0
-CONTINUATION = "##"
-LEARNT_PIECES = 10_000
-LONGEST = 100  # characters; WordPiece treats a longer word as unknown, even if it is in the vocabulary
-LONGEST_RUN = 400  # the same without blanks; WordPiece's time grows with the square
 # Letters of languages that are written without blanks: Thai, Lao, Burmese, Khmer, kana. BERT cuts Chinese characters.
 UNSPACED: Final = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff]")
-_RUN: Final = re.compile(f"{UNSPACED.pattern}+")
 
 # NFKC makes letters of trade marks, and "51/2" of 5½, so these are replaced first. It leaves a hyphen and a slash of
 # their own, which are not those that people type.
@@ -58,33 +55,11 @@ NORMALIZER = Normalizers(
 )
 SPLITTER = BertPreTokenizer()
 
-_EMOJI: Final = "[\u231a-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"  # single ones, and pictographs
-_PART: Final = r"[^\W_]+"
-_JOINED: Final = rf"{_PART}(?:[-./&+@:_]{_PART}|(?<=\d),(?=\d){_PART})*"  # covid-19, 3.14, 1,000
-_TERM: Final = re.compile(
-    rf"(?<!\w)(?<![-./&+@:_#]){_JOINED}(?:\+{{1,2}}|\#)?(?!\w)"  # also c++, c#
-    rf"|(?<![^\s(\[\"'])[.#@]{_PART}(?:[._]{_PART})*(?!\w)"  # .net, #metoo
-    rf"|{_EMOJI}"
-)
-_JOINED_WORDS: Final = re.compile(r"[^\W\d_]{3,}(?:[-/][^\W\d_]{3,})+")  # long-term: its words say enough
-_NUMBERS: Final = 5  # times as frequent as another term a number must be: there are so many
-_RATE: Final = 0.1  # a term is kept if at least so many of its rarest part's occurrences are in the term
-
 
 def words(text: str) -> list[str]:
     """Cut a text into lower-cased words; punctuation is left out, and so are words of more than 100 characters.
 
     What a language without blanks has between two signs is one word, of at most 400 characters.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        Its words in their order.
-
-    Example:
-        >>> words("Don't panic!")
-        ['don', 't', 'panic']
     """
     marks = SPLITTER.pre_tokenize_str(NORMALIZER.normalize_str(text))
     return [mark for mark, _ in marks if _short(mark) and not is_punctuation(mark)]
@@ -95,208 +70,8 @@ def _short(word: str) -> bool:
 
 
 def is_word(text: str) -> bool:
-    """Tell whether `words` leaves a text unchanged.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        True for one lower-cased word.
-
-    Example:
-        >>> is_word("storm"), is_word("Storm"), is_word("don't")
-        (True, False, False)
-    """
+    """Tell whether `words` leaves a text unchanged, so that it is one lower-cased word."""
     return words(text) == [text]
-
-
-@cache
-def _stands_apart(character: str) -> bool:
-    return len(SPLITTER.pre_tokenize_str(f"a{character}a")) == 3
-
-
-def is_punctuation(mark: str) -> bool:
-    """Tell whether BERT's splitter sets a character apart.
-
-    Args:
-        mark: Any text.
-
-    Returns:
-        True for one sign of ASCII, or of the categories P of a Unicode older than Python's.
-
-    Example:
-        >>> is_punctuation("!"), is_punctuation("a"), is_punctuation("!!")
-        (True, False, False)
-    """
-    return len(mark) == 1 and _stands_apart(mark)
-
-
-def count_words(texts: Iterable[str]) -> Counter[str]:
-    """Count the words of all texts.
-
-    Args:
-        texts: Any iterable of str.
-
-    Returns:
-        How often each word occurs.
-
-    Example:
-        >>> count_words(["The storm.", "A storm!"])["storm"]
-        2
-    """
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(words(text))
-    return counts
-
-
-def count_terms(texts: Iterable[str]) -> Counter[str]:
-    """Count the possible terms: words with signs in, before or after them, and emoji.
-
-    Args:
-        texts: Any iterable of str.
-
-    Returns:
-        How often each occurs, in lower case.
-
-    Example:
-        >>> sorted(count_terms(["C++ or C#, not .NET.", "A long-term e-mail: 3.14 😀!"]))
-        ['.net', '3.14', 'c#', 'c++', 'e-mail', 'long-term', '😀']
-    """
-    counts: Counter[str] = Counter()
-    for text in texts:
-        found = _TERM.findall(NORMALIZER.normalize_str(text))
-        counts.update(term for term in found if not term.isalnum())
-    return counts
-
-
-def choose_terms(terms: Mapping[str, int], counts: Mapping[str, int], minimum_count: int) -> dict[str, int]:
-    """Choose the terms that say something which their words do not.
-
-    A term has to be frequent. Two ordinary words with a hyphen or a slash are left to their own vectors. And a term
-    must be no accident of two frequent words, as "it.the" is: a tenth of the occurrences of its rarest part must be in
-    the term. Numbers are exempt, since their parts say nothing, but they must be five times as frequent.
-
-    Args:
-        terms: What `count_terms` counts.
-        counts: What `count_words` counts in the same texts.
-        minimum_count: The least number of occurrences.
-
-    Returns:
-        The terms, most frequent first, with their counts.
-
-    Example:
-        >>> words = {"c": 9, "it": 90, "the": 99, "3": 99}
-        >>> choose_terms({"c#": 5, "it.the": 5, "long-term": 5, "3.14": 15, "2.7": 5}, words, 3)
-        {'3.14': 15, 'c#': 5}
-    """
-    ordered = sorted(terms.items(), key=lambda entry: (-entry[1], entry[0]))
-    return {
-        term: count
-        for term, count in ordered
-        if len(term) <= LONGEST
-        and not _JOINED_WORDS.fullmatch(term)
-        and _tells_more(term, count, counts, minimum_count)
-    }
-
-
-def _tells_more(term: str, count: int, counts: Mapping[str, int], minimum_count: int) -> bool:
-    """Tell whether a term is frequent, and no accident of its parts."""
-    parts = words(term)
-    if all(part.isdigit() for part in parts):
-        return count >= _NUMBERS * minimum_count
-    return count >= max(minimum_count, _RATE * min(counts.get(part, 0) for part in parts))
-
-
-def with_terms(counts: Mapping[str, int], terms: Mapping[str, int]) -> dict[str, int]:
-    """Count words and terms: an occurrence in a term is not one of the term's words.
-
-    Args:
-        counts: What `count_words` counts.
-        terms: What `choose_terms` returns for them.
-
-    Returns:
-        The count of each word and term. A word in which an emoji is stuck is left out, since the emoji is cut off.
-
-    Example:
-        >>> with_terms({"covid": 5, "19": 9, "storm😀": 3}, {"covid-19": 4, "😀": 3})
-        {'covid': 1, '19': 5, 'covid-19': 4, '😀': 3}
-    """
-    emoji = {term for term in terms if is_emoji(term)}
-    left = {word: count for word, count in counts.items() if word.isascii() or emoji.isdisjoint(word)}
-    for term, count in terms.items():
-        for part in words(term):
-            if part in left:
-                left[part] = max(left[part] - count, 0)
-    return left | dict(terms)
-
-
-def is_emoji(token: str) -> bool:
-    """Tell whether a token is a single emoji.
-
-    Args:
-        token: A token.
-
-    Returns:
-        True for one character of the emoji and dingbats.
-
-    Example:
-        >>> is_emoji("😀"), is_emoji("c#")
-        (True, False)
-    """
-    return re.fullmatch(_EMOJI, token) is not None
-
-
-def is_term(token: str) -> bool:
-    """Tell whether a token of a vocabulary is a term: written with signs, or an emoji.
-
-    Args:
-        token: A token.
-
-    Returns:
-        True if the splitter would cut it and it is written as terms are.
-
-    Example:
-        >>> is_term("c#"), is_term("😀"), is_term("storm"), is_term("##s"), is_term("C#")
-        (True, True, False, False, False)
-    """
-    if token.isalnum() or token.startswith(CONTINUATION) or not _TERM.fullmatch(token):
-        return False
-    return NORMALIZER.normalize_str(token) == token
-
-
-def own_tokens(given: Iterable[str]) -> list[str]:
-    """Normalise tokens that a user wants in a vocabulary.
-
-    Args:
-        given: Words, terms such as c++, and emoji.
-
-    Returns:
-        The different tokens, as they are looked up: in lower case, without accents.
-
-    Raises:
-        TypeError: If one is not a str.
-        ValueError: If one is cut into several tokens before it is looked up, or is nothing.
-
-    Example:
-        >>> own_tokens(["Müller", "C++", "müller"])
-        ['muller', 'c++']
-        >>> own_tokens(["New York"])
-        Traceback (most recent call last):
-        ValueError: 'New York' cannot be one token: a text with it is cut into new, york. Give these, or leave it out.
-    """
-    found: dict[str, None] = {}
-    for token in given:
-        if not isinstance(token, str):
-            raise TypeError(f"A token of a vocabulary is a str, not {type(token).__name__} ({token!r}).")
-        normal = NORMALIZER.normalize_str(whole_surrogates(token)).strip()
-        if not (is_word(normal) or is_term(normal)):
-            parts = ", ".join(words(token)) or "no word"
-            raise ValueError(
-                f"{token!r} cannot be one token: a text with it is cut into {parts}. Give these, or leave it out."
-            )
-        found[normal] = None
-    return list(found)
 
 
 def _added(term: str) -> AddedToken:
@@ -304,73 +79,8 @@ def _added(term: str) -> AddedToken:
     return AddedToken(term, single_word=not is_emoji(term), normalized=True)
 
 
-def word_pieces(teacher: Tokenizer | None, counts: Counter[str]) -> list[str]:
-    """Take the teacher's word pieces, or learn pieces from the corpus if the teacher has none.
-
-    Args:
-        teacher: The teacher's tokenizer; None if it has none that is known, such as one behind an API.
-        counts: The words of the corpus.
-
-    Returns:
-        Pieces, without those that no text can match (special tokens, capitals, punctuation). Words that are written
-        without blanks are cut into the teacher's pieces, whatever its tokenizer.
-
-    Example:
-        >>> word_pieces(static_tokenizer(["[UNK]", "storm", "Port", "##s"]), Counter())
-        ['storm', '##s']
-    """
-    if teacher is not None and isinstance(teacher.model, WordPiece):
-        vocabulary = teacher.get_vocab()
-        pieces = sorted(vocabulary, key=lambda piece: vocabulary[piece])
-    else:
-        learnt = Tokenizer(WordPiece(unk_token=UNKNOWN))
-        # The trainer numbers continuations as it meets them, in no fixed order, and breaks ties by their numbers.
-        characters = sorted({f"{CONTINUATION}{character}" for word in counts for character in word[1:]})
-        trainer = trainers.WordPieceTrainer(vocab_size=LEARNT_PIECES, show_progress=False, special_tokens=characters)
-        learnt.train_from_iterator(sorted(counts), trainer)
-        pieces = sorted(learnt.get_vocab())
-    kept = [piece for piece in pieces if is_word(bare(piece))]
-    unspaced = _unspaced_pieces(teacher, counts)
-    if teacher is not None and unspaced:  # learnt pieces join adjacent words
-        kept = [piece for piece in kept if not UNSPACED.search(piece)]
-    return list(dict.fromkeys([*kept, *unspaced]))
-
-
-def _unspaced_pieces(teacher: Tokenizer | None, counts: Mapping[str, int]) -> list[str]:
-    """Return the teacher's pieces into which words without blanks are cut, the longest first, and their characters.
-
-    The teacher's own text is taken, without marks of its tokenizer. A piece may begin a word or continue it.
-    """
-    runs = sorted(word for word in counts if UNSPACED.search(word))
-    if not runs:
-        return []
-    characters = {character for word in runs for character in word}
-    texts = set() if teacher is None else {_plain(teacher.decode([place])) for place in range(teacher.get_vocab_size())}
-    bodies = sorted(characters | {text for text in texts if _RUN.fullmatch(text) and is_word(text)})
-    every = [*bodies, *(f"{CONTINUATION}{body}" for body in bodies)]
-    cut = static_tokenizer([UNKNOWN, *every])
-    used = {token for encoding in cut.encode_batch(runs) for token in encoding.tokens}
-    alone = characters | {f"{CONTINUATION}{character}" for character in characters}
-    return [piece for piece in every if piece in used | alone]
-
-
-def _plain(piece: str) -> str:
-    return NORMALIZER.normalize_str(bare(piece.strip())).strip()
-
-
 def bare(piece: str) -> str:
-    """Remove the mark of a continuation from a word piece.
-
-    Args:
-        piece: A word piece.
-
-    Returns:
-        Its characters.
-
-    Example:
-        >>> bare("##ing"), bare("storm")
-        ('ing', 'storm')
-    """
+    """Remove the mark of a continuation from a word piece."""
     return piece.removeprefix(CONTINUATION)
 
 
@@ -403,28 +113,17 @@ def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = NORMALIZER
     tokenizer.pre_tokenizer = SPLITTER
+
+    # Added last: they get the ids that they have in the vocabulary.
     tokenizer.add_tokens([_added(token) for token in vocabulary if is_term(token)])
     return tokenizer
 
 
 def content_tokenizer(vocabulary: Sequence[str], stop_words: Iterable[str]) -> Tokenizer:
-    """Make a word-level tokenizer that cuts as `stages.corpus.text.content_tokens(tokenize(...))` does.
+    """Make a word-level tokenizer that cuts as `corpus.text.content_tokens(tokenize(...))` does, stop words left out.
 
-    One difference is left: a capital sigma that ends a word becomes σ here and ς in Python.
-
-    Args:
-        vocabulary: The tokens by id; the first one is the unknown token, for each content word that is not listed.
-        stop_words: Words that are left out.
-
-    Returns:
-        The tokenizer.
-
-    Raises:
-        ValueError: If the first entry is not the unknown token.
-
-    Example:
-        >>> content_tokenizer(["[UNK]", "firm", "don't"], ["the"]).encode("The firm's ships don't.").tokens
-        ['firm', '[UNK]', "don't"]
+    One difference is left: a capital sigma that ends a word becomes σ here and ς in Python. Raises ValueError if the
+    first entry of the vocabulary is not the unknown token, which each content word gets that is not listed.
     """
     if vocabulary[0] != UNKNOWN:
         raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")

@@ -5,7 +5,8 @@ file and directory that they put in its place, and the readers compare the files
 them. Without a ledger nothing is noted or compared.
 """
 
-import hashlib
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -98,6 +99,8 @@ def known_files(directory: Path) -> list[Path]:
 
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file; raises InputError if it cannot be read."""
+    import hashlib  # an encoder is loaded without it
+
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

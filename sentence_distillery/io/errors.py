@@ -1,5 +1,7 @@
 """The error for wrong input of a user, or for a damaged output of a run."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -3,6 +3,8 @@
 For the sentences (2, 0), () and (1): ids = [2, 0, 1], offsets = [0, 2, 2, 3].
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -37,24 +39,24 @@ class TokenIds:
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @classmethod
-    def from_lists(cls, sentences: Iterable[Sequence[int]]) -> "TokenIds":
+    def from_lists(cls, sentences: Iterable[Sequence[int]]) -> TokenIds:
         """Lay sentences of token ids end to end."""
         spans = list(sentences)
         offsets = np.cumsum([0, *map(len, spans)], dtype=np.int64)
         return cls(np.fromiter(chain.from_iterable(spans), dtype=np.int32, count=int(offsets[-1])), offsets)
 
     @classmethod
-    def from_words(cls, sentences: Iterable[Sequence[str]], index: Mapping[str, int]) -> "TokenIds":
+    def from_words(cls, sentences: Iterable[Sequence[str]], index: Mapping[str, int]) -> TokenIds:
         """Look words up in `index` and leave unknown words out; a sentence of only unknown words stays, empty."""
         return cls.from_lists([index[word] for word in sentence if word in index] for sentence in sentences)
 
     @classmethod
-    def concatenate(cls, parts: Sequence["TokenIds"]) -> "TokenIds":
+    def concatenate(cls, parts: Sequence[TokenIds]) -> TokenIds:
         """Concatenate the sentences of all parts, in order."""
         lengths = np.concatenate([[0], *(part.lengths for part in parts)])
         return cls(np.concatenate([np.empty(0, dtype=np.int32), *(part.ids for part in parts)]), np.cumsum(lengths))
 
-    def take(self, sentences: Sequence[int] | NDArray[np.int64]) -> "TokenIds":
+    def take(self, sentences: Sequence[int] | NDArray[np.int64]) -> TokenIds:
         """Select the sentences with these numbers, in this order."""
         rows = np.asarray(sentences, dtype=np.int64)
         lengths = self.lengths[rows]
@@ -62,17 +64,17 @@ class TokenIds:
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
         return TokenIds(self.ids[places], offsets)
 
-    def span(self, start: int, stop: int) -> "TokenIds":
+    def span(self, start: int, stop: int) -> TokenIds:
         """Slice the sentences from `start` up to, not including, `stop`; their ids are a view."""
         offsets = self.offsets[start : stop + 1]
         return TokenIds(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
 
-    def without(self, token: int) -> "TokenIds":
+    def without(self, token: int) -> TokenIds:
         """Remove the id `token` from all sentences."""
         kept = self.ids != token
         return TokenIds(self.ids[kept], np.concatenate([[0], np.cumsum(kept)])[self.offsets])
 
-    def replaced(self, places: NDArray[np.int64], pieces: "TokenIds") -> "TokenIds":
+    def replaced(self, places: NDArray[np.int64], pieces: TokenIds) -> TokenIds:
         """Replace the ids at these ascending places by those of `pieces`: none, one or several for each."""
         grown = np.concatenate([[0], np.cumsum(pieces.lengths - 1)])
         starts = places + grown[:-1] - pieces.offsets[:-1]

@@ -1,7 +1,5 @@
 """Text that can be written as UTF-8, and characters that replace others."""
 
-import unicodedata
-
 # As encoder.tokenizer.NORMALIZER, which says why; and an accent that is typed as an apostrophe, of which NFKC makes a
 # blank and a combining accent.
 _BEFORE = str.maketrans({"™": " ", "℠": " ", "½": " 1/2 ", "¼": " 1/4 ", "¾": " 3/4 ", "´": "'"})
@@ -15,6 +13,8 @@ def compatible(text: str) -> str:
         >>> compatible("The ﬁrm’s ５½ ％")
         'The firm’s 5 1/2  %'
     """
+    import unicodedata  # encoders do without it
+
     return unicodedata.normalize("NFKC", text.translate(_BEFORE)).translate(_AFTER)
 
 

@@ -22,9 +22,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.files import CONFIG, SETTINGS, TOKENIZER, WEIGHTS
+from sentence_distillery.encoder.persistence.names import CONFIG, SETTINGS, TOKENIZER, WEIGHTS
+from sentence_distillery.encoder.persistence.writing import save_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.writing import save_model
 from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.serving.app import CANDIDATES, NEIGHBOURS, OTHERS, QUERY, SHOWN, TITLE, VALUE, cut

@@ -6,7 +6,7 @@ variant.json has null, or the reason why this run has none.
 """
 
 from sentence_distillery.distillation.export import write_card, write_model
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json

@@ -10,7 +10,7 @@ import torch
 from reproductions.ablations.mlp_head import train_mlp_head
 from sentence_distillery.distillation.export import write_card, write_model
 from sentence_distillery.distillation.student import LabelledCorpus, development_pairs
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json

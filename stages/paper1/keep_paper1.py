@@ -12,7 +12,7 @@ from reproductions.paper1.gains import read_gains
 from reproductions.paper1.paper import Examples, PaperStudent, Simcse
 from reproductions.paper1.saved_runs import keep
 from reproductions.paper1.section import PaperStudentRun
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.contents import Counted

@@ -6,7 +6,7 @@ Reads the figures of this run's small cells, and the saved figures of longer run
 from reproductions.pages import paper_page
 from reproductions.paper import Outputs
 from reproductions.registry import PAPERS
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import atomic_file, read_json
 from sentence_distillery.reporting.contents import Benchmarks

@@ -5,7 +5,7 @@ reproduced papers, to which it links, are those of the stage `paper_pages`.
 """
 
 from reproductions.registry import PAPERS
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import atomic_file, read_json
 from sentence_distillery.io.contents import Content, Counted, StudentConfig

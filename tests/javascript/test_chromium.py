@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from measurements.sites import served
 from sentence_distillery import load
-from sentence_distillery.encoder.reading import RELEASED_DIRECTORY
+from sentence_distillery.encoder.persistence.finding import RELEASED_DIRECTORY
 from tests.look import browser_needed, chromium
 from tests.strings import any_strings
 from tests.waiting import LIMIT

@@ -14,7 +14,7 @@ import pytest
 from measurements.fuzz import lines_of, models, named, texts
 from sentence_distillery import StaticEncoder, load
 from sentence_distillery.encoder.compression import compress
-from sentence_distillery.encoder.reading import RELEASED_DIRECTORY
+from sentence_distillery.encoder.persistence.finding import RELEASED_DIRECTORY
 from sentence_distillery.io.ragged import Floats
 from tests.strings import any_strings
 

@@ -1,5 +1,6 @@
 """measurements/mteb_tasks.py: MTEB scores an encoder on a task with local data, and keeps its results."""
 
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sentence_distillery import PairSet, load
+from sentence_distillery import PairSet, StaticEncoder, load
 from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.io.artifacts import InputError
 
@@ -102,14 +103,12 @@ UNLISTED = {"reference": "models/mine"}
     ],
 )
 def test_unlisted_training_data_is_unknown(made_from: dict[str, Any]) -> None:
-    encoder = load()
-    encoder.made_from = made_from
+    encoder = StaticEncoder(replace(load().model, made_from=made_from))
     assert module().trained_on(encoder) is None
 
 
 def test_a_fine_tuned_student_has_seen_sts_b() -> None:
-    encoder = load()
-    encoder.made_from = {"teacher": THREE_LAYERS, "gold_pairs": 5_000}
+    encoder = StaticEncoder(replace(load().model, made_from={"teacher": THREE_LAYERS, "gold_pairs": 5_000}))
     assert module().trained_on(encoder) == {*module().TRAINED_ON[THREE_LAYERS["reference"]], "STSBenchmark"}
 
 

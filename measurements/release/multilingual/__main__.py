@@ -9,7 +9,7 @@ from pathlib import Path
 
 from measurements.release.multilingual.build import Plan, build
 from measurements.release.multilingual.evaluation import Part, Scores, measure
-from sentence_distillery.encoder.reading import MULTILINGUAL_DIRECTORY
+from sentence_distillery.encoder.persistence.finding import MULTILINGUAL_DIRECTORY
 from sentence_distillery.io.artifacts import InputError
 
 

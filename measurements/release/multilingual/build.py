@@ -32,9 +32,9 @@ from measurements.release.multilingual.licences import Origin
 from measurements.release.multilingual.parallel import english_examples
 from measurements.release.multilingual.training import Options
 from sentence_distillery.encoder.compression import compress
+from sentence_distillery.encoder.persistence.writing import save_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN, static_tokenizer
-from sentence_distillery.encoder.writing import save_model
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.teachers.use import embed

@@ -1,17 +1,14 @@
-"""Prompts, which are put before a text, as sentence-transformers keeps them in config_sentence_transformers.json."""
+"""Prompts, which are put before a text, as in sentence-transformers."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final
-
-from sentence_distillery.encoder.exchange.json_files import read_object
-from sentence_distillery.io.artifacts import InputError
+from typing import Final
 
 QUERY: Final = "query"
 DOCUMENT: Final = "document"
-_NONE: Final = {QUERY: "", DOCUMENT: ""}
-_SIMILARITIES: Final = ("cosine", "dot", "euclidean", "manhattan")
+NONE: Final = {QUERY: "", DOCUMENT: ""}
 
 
 @dataclass(frozen=True)
@@ -23,27 +20,13 @@ class Prompts:
         default: The name of the one before each text of `encode`; None puts none.
     """
 
-    named: Mapping[str, str] = field(default_factory=lambda: dict(_NONE))
+    named: Mapping[str, str] = field(default_factory=lambda: dict(NONE))
     default: str | None = None
 
     def chosen(self, prompt: str | None, name: str | None) -> str:
-        """Choose the prompt of a call.
+        """Return the text to put before each text, perhaps empty: given, or by its name, or the default one.
 
-        Args:
-            prompt: Its text; None takes one by its name.
-            name: Its name; None takes the default one.
-
-        Returns:
-            The text to put before each text, perhaps empty.
-
-        Raises:
-            TypeError: If `prompt` is not a str.
-            ValueError: If both are given, or there is no prompt of this name.
-
-        Example:
-            >>> prompts = Prompts({"query": "find: ", "document": ""})
-            >>> prompts.chosen(None, "query"), prompts.chosen("ask: ", None), prompts.chosen(None, None)
-            ('find: ', 'ask: ', '')
+        Raises TypeError if `prompt` is not a str, ValueError if both are given or there is no prompt of this name.
         """
         if prompt is not None and name is not None:
             raise ValueError(f"prompt {prompt!r} and prompt_name {name!r} are given; give one of them.")
@@ -51,78 +34,11 @@ class Prompts:
             if not isinstance(prompt, str):
                 raise TypeError(f"prompt is a str, not {type(prompt).__name__}.")
             return prompt
+
+        # A name that the model lacks is refused, and not taken for no prompt.
         wanted = self.default if name is None else name
         if wanted is None:
             return ""
         if wanted not in self.named:
             raise ValueError(f"prompt_name is {wanted!r}; this model has {', '.join(map(repr, self.named))}.")
         return self.named[wanted]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What config_sentence_transformers.json sets."""
-
-    prompts: Prompts = field(default_factory=Prompts)
-    truncate_dim: int | None = None
-
-
-def read_settings(path: Path, applied: bool) -> Settings:
-    """Read config_sentence_transformers.json, if there is one.
-
-    Args:
-        path: The file.
-        applied: Whether the library that saved the model applies this file; model2vec does not.
-
-    Returns:
-        What it sets.
-
-    Raises:
-        InputError: If a value is of another type, is one that this library does not apply, or would be ignored by the
-            library that saved the model.
-
-    Example:
-        >>> read_settings(Path("no-such-file"), applied=True).prompts.named
-        {'query': '', 'document': ''}
-    """
-    if not path.exists():
-        return Settings()
-    content = read_object(path)
-    _refuse_other(path, content)
-    found = Settings(_prompts(path, content), _truncate_dim(path, content.get("truncate_dim")))
-    if not applied and (found.prompts.default is not None or found.truncate_dim is not None):
-        raise InputError(
-            f"{path} has a default_prompt_name or a truncate_dim, which sentence-transformers applies, and model2vec, "
-            "which saved the model, does not. Set both to null, or save the model with sentence-transformers."
-        )
-    return found
-
-
-def _refuse_other(path: Path, content: Mapping[str, Any]) -> None:
-    kind = content.get("model_type", "SentenceTransformer")
-    if kind != "SentenceTransformer":
-        raise InputError(f"{path}: model_type is {kind!r}; this library loads a SentenceTransformer.")
-    similarity = content.get("similarity_fn_name")
-    if similarity in _SIMILARITIES[1:]:
-        raise InputError(
-            f"{path}: similarity_fn_name is {similarity!r}, and this library compares by cosines alone; set it to "
-            "'cosine' if these will do."
-        )
-
-
-def _prompts(path: Path, content: Mapping[str, Any]) -> Prompts:
-    given, default = content.get("prompts"), content.get("default_prompt_name")
-    if given is None:
-        given = {}
-    if not isinstance(given, dict) or not all(text is None or isinstance(text, str) for text in given.values()):
-        raise InputError(f"{path}: prompts is {given!r}; it is an object with a text for each name.")
-    named = _NONE | {name: text or "" for name, text in given.items()}
-    if default is not None and not (isinstance(default, str) and default in named):
-        raise InputError(f"{path}: default_prompt_name is {default!r}; prompts has {', '.join(map(repr, named))}.")
-    return Prompts(named, default)
-
-
-def _truncate_dim(path: Path, dimension: Any) -> int | None:
-    if dimension is not None and (isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1):
-        raise InputError(f"{path}: truncate_dim is {dimension!r}; it is a whole number from 1, or null.")
-    return dimension

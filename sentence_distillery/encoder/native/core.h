@@ -2,8 +2,10 @@
 
    text.c        UTF-8 -> normalised text, a kind for each byte
    vocabulary.c  words, pieces and terms in hash tables
+   tokenizer_json.c  the vocabulary in a tokenizer.json
    words.c       normalised text -> words and terms -> token ids
    vectors.c     token ids -> sums -> a vector
+   layers.c      sums -> a linear or a hidden layer
    kernels.c     the inner loops for each instruction set
    module.c      what Python sees
 
@@ -42,6 +44,8 @@ enum {
     RECENT_BYTES = 16,   /* of it */
     LONG_BYTES = 48, /* the same of a long word, or one of many pieces */
     LONG_IDS = 19,
+    PANEL = 32,      /* columns of a weight that lie side by side */
+    LAYER_ROWS = 96, /* texts that go through a layer at a time */
     FIRST_CODE = 0x80, /* of the characters that have a table of what they become */
     LAST_CODE = 0xA000,
     BYTE_SET = 256 / 64, /* words of 64 bits */
@@ -56,6 +60,11 @@ typedef struct {
     float (*length)(const float *vector, size_t width);
     void (*scale)(const float *vector, size_t width, float factor, float *scaled);
     float (*widen)(const int16_t *sums, size_t width, float *floats);
+    void (*add_product)(const float *rows, size_t stride, size_t count, size_t inputs, const float *panels,
+                        size_t columns, float *sums, size_t sums_stride);
+    void (*clip)(float *numbers, size_t count);
+    void (*write_bits)(const float *vector, size_t width, uint8_t *bits);
+    void (*write_buckets)(const float *vector, size_t width, const float *least, const float *steps, uint8_t *buckets);
 } Kernels;
 
 const Kernels *best_kernels(void);
@@ -139,6 +148,19 @@ int vocabulary_add(Vocabulary *vocabulary, const uint8_t *token, size_t length, 
 int vocabulary_add_term(Vocabulary *vocabulary, const uint8_t *term, size_t length, int32_t id);
 void vocabulary_free(Vocabulary *vocabulary);
 
+/* ---- tokenizer_json.c */
+
+typedef struct {
+    const uint8_t *at, *end;
+    int32_t count; /* tokens that were read; -1 before the object begins */
+    size_t length;
+    uint8_t token[512 + 8]; /* the last one, UTF-8 */
+} TokenReader;
+
+int next_token(TokenReader *reader);
+
+/* ---- vocabulary.c */
+
 /* Find a word of at most RECENT_BYTES as a whole; -1 if it is absent. */
 int32_t find_word(const Vocabulary *vocabulary, const uint8_t *word, size_t length);
 
@@ -196,7 +218,7 @@ int look_up_text(const Vocabulary *vocabulary, Recent *recent, const Text *text,
 /* ---- vectors.c */
 
 enum { AS_UNIT, AS_MEAN, AS_SUM };
-enum { TYPE_INT8 = 'b', TYPE_FLOAT16 = 'e', TYPE_FLOAT32 = 'f' };
+enum { TYPE_INT8 = 'b', TYPE_FLOAT16 = 'e', TYPE_FLOAT32 = 'f', TYPE_BITS = 'B' };
 
 typedef struct {
     const void *rows; /* (count, dimension), of `type` */
@@ -223,6 +245,7 @@ typedef struct {
     size_t known;   /* tokens of this text */
     size_t listed;  /* stems of this text */
     int spilled;    /* int8: more tokens than 16 bits hold */
+    int every;      /* unknown tokens count, too */
     int16_t *part;
     int64_t *whole;
     float *vector;
@@ -235,5 +258,36 @@ void sums_start(Sums *sums, size_t width);
 void sums_ask(const Sums *sums, size_t width, Ids *ids);
 int sums_flush(Ids *ids, void *sums);
 void sums_finish(Sums *sums, Ids *ids, int form, float *out);
+
+/* Scale a vector of some length to length 1, one of length 0 to zeros. */
+void write_unit(const Kernels *kernels, const float *vector, size_t width, float length, float *out);
+
+/* ---- layers.c */
+
+/* What follows the sum s of a text: s + relu(s A) B, or m W + b of the mean m. Weights lie in panels: PANEL columns of
+   each row of the weight, row after row, and then the next columns, the last ones filled up with zeros. */
+typedef struct {
+    size_t inputs, units, outputs; /* units: of A; 0 for a linear layer */
+    float *widen;                  /* A, or NULL */
+    float *narrow;                 /* B, or W */
+    float *bias;                   /* b, (outputs), or NULL */
+} Layer;
+
+/* Rows of texts on their way through a layer, LAYER_ROWS at most. */
+typedef struct {
+    float *inputs, *units, *outputs; /* each row is PANEL numbers times a whole number long */
+    size_t filled;                   /* rows of `inputs` */
+} Rows;
+
+float *new_panels(const float *weight, size_t rows, size_t columns);
+void layer_free(Layer *layer);
+int rows_new(Rows *rows, const Layer *layer);
+void rows_free(Rows *rows);
+
+/* Where the numbers of the next text go. */
+float *rows_next(Rows *rows, const Layer *layer);
+
+/* Compute the first `width` outputs of each row; returns the first row, and how far it is to the next one. */
+const float *rows_finish(Rows *rows, const Layer *layer, const Kernels *kernels, size_t width, size_t *stride);
 
 #endif

@@ -2,7 +2,8 @@
 
    KERNEL(name) names a function of this set, TARGET is the attribute that has the compiler use the set. All loops run
    over numbers side by side, so that sums have the same bits whatever the set: nothing is reordered but the squares of
-   `length`, which are in 32 lanes everywhere. */
+   `length`, which are in 32 lanes everywhere. A product of a layer multiplies and adds in one step where the set has
+   that, so its last bits depend on the set. */
 
 /* Lower-case a block of ASCII and say of each byte what it is. White space becomes a blank; a byte that is not
    printable ASCII or white space gets ODD, and its output means nothing. Returns the number of bytes before the first
@@ -180,7 +181,86 @@ TARGET static void KERNEL(scale)(const float *vector, size_t width, float factor
         scaled[k] = vector[k] * factor;
 }
 
+#ifdef HAS_VECTORS
+/* Add the products of some rows and LANES columns of a panel to `sums`; `count` is a constant. */
+TARGET static inline __attribute__((always_inline)) void KERNEL(add_tile)(const float *rows, size_t stride,
+                                                                          size_t inputs, const float *panel,
+                                                                          float *sums, size_t sums_stride,
+                                                                          const int count)
+{
+    KERNEL(Floats) sum[TILE_ROWS][2];
+    for (int row = 0; row < count; row++)
+        for (int half = 0; half < 2; half++)
+            sum[row][half] = *(const KERNEL(FloatsAt) *)(sums + (size_t)row * sums_stride + LANES / 2 * half);
+    for (size_t input = 0; input < inputs; input++, panel += PANEL) {
+        KERNEL(Floats) left = *(const KERNEL(FloatsAt) *)panel, right = *(const KERNEL(FloatsAt) *)(panel + LANES / 2);
+        for (int row = 0; row < count; row++) {
+            KERNEL(Floats) number = rows[(size_t)row * stride + input] - (KERNEL(Floats)){0};
+            sum[row][0] = MULTIPLY_ADD(number, left, sum[row][0]);
+            sum[row][1] = MULTIPLY_ADD(number, right, sum[row][1]);
+        }
+    }
+    for (int row = 0; row < count; row++)
+        for (int half = 0; half < 2; half++)
+            *(KERNEL(FloatsAt) *)(sums + (size_t)row * sums_stride + LANES / 2 * half) = sum[row][half];
+}
+#endif
+
+/* Add the product of rows, (count, inputs), and a weight in panels to sums, (count, columns). */
+TARGET static void KERNEL(add_product)(const float *rows, size_t stride, size_t count, size_t inputs,
+                                       const float *panels, size_t columns, float *sums, size_t sums_stride)
+{
+    for (size_t column = 0; column < columns; column += PANEL, panels += PANEL * inputs) {
+#ifdef HAS_VECTORS
+        for (size_t part = 0; part < PANEL; part += LANES) {
+            const float *panel = panels + part, *from = rows;
+            float *into = sums + column + part;
+            size_t left = count;
+            for (; left >= TILE_ROWS; left -= TILE_ROWS, from += TILE_ROWS * stride, into += TILE_ROWS * sums_stride)
+                KERNEL(add_tile)(from, stride, inputs, panel, into, sums_stride, TILE_ROWS);
+            for (; left >= 3; left -= 3, from += 3 * stride, into += 3 * sums_stride)
+                KERNEL(add_tile)(from, stride, inputs, panel, into, sums_stride, 3);
+            for (; left > 0; left--, from += stride, into += sums_stride)
+                KERNEL(add_tile)(from, stride, inputs, panel, into, sums_stride, 1);
+        }
+#else
+        for (size_t row = 0; row < count; row++)
+            for (size_t input = 0; input < inputs; input++)
+                for (size_t k = 0; k < PANEL; k++)
+                    sums[row * sums_stride + column + k] += rows[row * stride + input] * panels[input * PANEL + k];
+#endif
+    }
+}
+
+/* Replace negative numbers by 0. */
+TARGET static void KERNEL(clip)(float *numbers, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        numbers[k] = numbers[k] < 0 ? 0 : numbers[k];
+}
+
+/* Write a bit for each number, whether it is above 0, the first one the highest of its byte. */
+TARGET static void KERNEL(write_bits)(const float *vector, size_t width, uint8_t *bits)
+{
+    for (size_t start = 0; start < width; start += 8) {
+        uint8_t byte = 0;
+        for (size_t k = 0; k < 8 && start + k < width; k++)
+            byte |= (uint8_t)((vector[start + k] > 0) << (7 - k));
+        bits[start / 8] = byte;
+    }
+}
+
+/* Write the number of the bucket of each number, from 0 to 255. */
+TARGET static void KERNEL(write_buckets)(const float *vector, size_t width, const float *least, const float *steps,
+                                         uint8_t *buckets)
+{
+    for (size_t k = 0; k < width; k++) {
+        float bucket = (vector[k] - least[k]) / steps[k];
+        buckets[k] = bucket > 0 ? bucket < 255 ? (uint8_t)bucket : 255 : 0;
+    }
+}
+
 static const Kernels KERNEL(kernels) = {
-    KERNEL(classify), KERNEL(sum_bytes), KERNEL(add_floats), KERNEL(add_halves),
-    KERNEL(length),   KERNEL(scale),     KERNEL(widen),
+    KERNEL(classify), KERNEL(sum_bytes), KERNEL(add_floats), KERNEL(add_halves), KERNEL(length),     KERNEL(scale),
+    KERNEL(widen),    KERNEL(add_product), KERNEL(clip),     KERNEL(write_bits), KERNEL(write_buckets),
 };

@@ -108,7 +108,7 @@ static void add_rows(Sums *sums, const int32_t *ids, size_t count)
 /* Take the ids of a text, which may have more. */
 static void take(Sums *sums, Ids *ids)
 {
-    size_t known = keep_known(ids);
+    size_t known = sums->every ? ids->count : keep_known(ids);
     add_rows(sums, ids->at, known);
     if (with_channel(sums))
         count_stems(sums, ids->at, known);
@@ -136,8 +136,8 @@ static int is_ordinary(float length)
     return length > SHORTEST && length < INFINITY;
 }
 
-/* Scale a vector of some length to length 1, one of length 0 to zeros. Squares that float32 lacks are avoided. */
-static void write_unit(const Kernels *kernels, const float *vector, size_t width, float length, float *out)
+/* Squares that float32 lacks are avoided. */
+void write_unit(const Kernels *kernels, const float *vector, size_t width, float length, float *out)
 {
     float largest = 0;
     if (is_ordinary(length)) {

@@ -144,12 +144,13 @@ static void note(Map *map, const uint8_t *at, size_t length)
 /* Add a string; the first id of a string stays. Returns -1 if it is too long, or there is no room. */
 static int map_add(Map *map, const uint8_t *string, size_t length, int32_t id)
 {
-    uint8_t at[LONGEST_STRING + KEY_BYTES] = {0};
+    uint8_t at[LONGEST_STRING + KEY_BYTES];
     if (length == 0 || memchr(string, 0, length)) /* no text has a NUL left */
         return 0;
     if (length > LONGEST_STRING)
         return -1;
     memcpy(at, string, length);
+    memset(at + length, 0, KEY_BYTES); /* as far as a number is loaded */
     uint64_t key = key_of(at, length);
     if (map_find(map, key, at, length) >= 0)
         return 0;

@@ -92,5 +92,14 @@ def memberships(cosines: Floats, k: int) -> Floats:
 
 
 def _descending(cosines: Floats, count: int) -> Rows:
-    """Return the places of the largest values of each row, (rows, count)."""
-    return np.argsort(-cosines, axis=1, kind="stable")[:, :count].astype(np.int64)
+    """Return the places of the largest values of each row, (rows, count); of equal ones the first comes first."""
+    if np.isnan(cosines).any():  # which have no order
+        return np.argsort(-cosines, axis=1, kind="stable")[:, :count].astype(np.int64)
+    border = np.partition(cosines, -count, axis=1)[:, -count]
+
+    # Only these are sorted, where most are not among the largest. They are in the order of rows and of places.
+    rows, places = np.nonzero(cosines >= border[:, None])
+    ordered = places[np.lexsort((-cosines[rows, places], rows))]
+    starts = np.searchsorted(rows, np.arange(len(cosines)))
+    first: Rows = ordered[starts[:, None] + np.arange(count)]
+    return first

@@ -18,7 +18,7 @@ from measurements.release.tradeoff import Workload, mlp_head_rows, own_rows, rel
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.distillation.export import export, write_model
 from sentence_distillery.distillation.sizing import CHANNEL
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, PAIRS, BenchmarkData

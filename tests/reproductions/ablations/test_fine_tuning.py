@@ -14,7 +14,7 @@ from scipy.stats import pearsonr
 from reproductions.ablations.fine_tuning import MappedStudent, RatedPairs, pearson_loss, tune
 from reproductions.ablations.options import FineTunedStudent
 from sentence_distillery.distillation.soft_labels import TEACHER
-from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.evaluation.sets.data import PAIRS, BenchmarkData

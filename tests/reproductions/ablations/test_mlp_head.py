@@ -10,13 +10,14 @@ from sentence_transformers import SentenceTransformer
 
 from reproductions.ablations.mlp_head import HiddenLayer
 from sentence_distillery.distillation.static_student import principal_directions
+from sentence_distillery.encoder.layers import Hidden
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.io.ragged import Floats, unit_rows
 from stages.ablations import mlp_head as mlp_head_stage
 from stages.distillation import student
 from stages.paths import MLP_HEAD, STUDENT
 from tests.reproductions.paper1.conftest import write_params
-from tests.sentence_distillery.distillation.conftest import files, static_encoder, student_params, texts, word_table
+from tests.sentence_distillery.distillation.conftest import files, student_params, texts, word_table
 
 SENTENCES = [text for part in texts() for text in part]
 
@@ -55,9 +56,7 @@ def test_the_layer_by_hand() -> None:
     sums = torch.tensor([[1.0, 2.0, 0.0, 0.0], [-1.0, -2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     expected = torch.tensor([[1.0, 2.0, 2.0, 0.0], [-1.0, -2.0, 0.0, 4.0], [0.0, 0.0, 0.0, 0.0]])
     assert torch.equal(layer(sums), expected)
-    encoder = static_encoder()
-    found = StaticEncoder(encoder.tokenizer, np.eye(4, dtype=np.float32), hidden=layer.layer())
-    np.testing.assert_array_equal(found._deepened(sums.numpy()), expected.numpy())
+    np.testing.assert_array_equal(Hidden(*layer.layer()).apply(sums.numpy()), expected.numpy())
 
 
 def test_the_layer_starts_as_it_should() -> None:

@@ -20,9 +20,11 @@ from sentence_distillery.distillation.soft_labels import (
     soft_label_schema,
     word_schema,
 )
+from sentence_distillery.distillation.vocabulary import count_words
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
-from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer, count_words, static_tokenizer
+from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer, static_tokenizer
+from sentence_distillery.encoder.tokens import Tokens
 from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
 from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.io.ragged import Floats
@@ -49,8 +51,8 @@ def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run a test with the native core, and with the simple one that takes its place without a compiler."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "simple":
-            patch.setattr(StaticEncoder, "_vocabulary", None)
-            patch.setattr(StaticEncoder, "_core", property(lambda encoder: encoder._simple))
+            patch.setenv(loading.SWITCH, "0")
+            patch.setattr(Tokens, "native", None)  # also of models that were loaded before
         elif loading.core() is None:
             pytest.skip("the native core was not compiled")
         yield

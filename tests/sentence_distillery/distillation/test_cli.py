@@ -14,9 +14,9 @@ from sentence_distillery import cli
 from sentence_distillery.corpus.tables import decoding
 from sentence_distillery.corpus.tables.decoding import HEAD, lines_of
 from sentence_distillery.corpus.tables.table import Table
-from sentence_distillery.encoder import encode_file as encode
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.serving import encode_file as encode
 
 from .conftest import subprocess_environment
 

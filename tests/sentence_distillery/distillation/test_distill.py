@@ -25,7 +25,7 @@ from sentence_distillery.distillation.distill import (
     texts_to_embed,
 )
 from sentence_distillery.distillation.soft_labels import embedding_array, sentence_ids
-from sentence_distillery.encoder.files import WEIGHTS
+from sentence_distillery.encoder.persistence.names import WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, write_table
 from sentence_distillery.io.ragged import Floats

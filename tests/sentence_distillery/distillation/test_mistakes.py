@@ -26,7 +26,7 @@ import torch
 from sentence_distillery import cli
 from sentence_distillery.distillation import distill as module
 from sentence_distillery.distillation.distill import distill
-from sentence_distillery.encoder.files import WEIGHTS
+from sentence_distillery.encoder.persistence.names import WEIGHTS
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.teachers.options import Teacher
 from stages import params, profiles

@@ -24,7 +24,8 @@ from sentence_distillery.distillation.soft_labels import (
     soft_label_schema,
     word_schema,
 )
-from sentence_distillery.encoder.tokenizer import count_words, words
+from sentence_distillery.distillation.vocabulary import count_words
+from sentence_distillery.encoder.tokenizer import words
 from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.teachers.embedder import Embedder

@@ -20,8 +20,8 @@ from sentence_distillery.encoder.compression import (
     token_counts,
     with_fewer_words,
 )
-from sentence_distillery.encoder.files import TABLE, WEIGHTS
-from sentence_distillery.encoder.reading import model_directory
+from sentence_distillery.encoder.persistence.finding import model_directory
+from sentence_distillery.encoder.persistence.names import TABLE, WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, write_tensors
 from sentence_distillery.io.ragged import TokenIds, unit_rows

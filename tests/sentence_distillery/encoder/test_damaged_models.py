@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sentence_distillery.encoder.files import CONFIG, DENSE, MODULES, SETTINGS, SHA256, TOKENIZER, WEIGHTS
+from sentence_distillery.encoder.persistence.names import CONFIG, DENSE, MODULES, SETTINGS, SHA256, TOKENIZER, WEIGHTS
+from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
 
@@ -179,7 +180,7 @@ def test_many_loads_share_what_they_read(model: Path) -> None:
     vectors = [encoder.encode(SENTENCE) for encoder in encoders]
     assert all(np.array_equal(vector, vectors[0]) for vector in vectors)
     assert len({id(encoder.stored) for encoder in encoders}) == 1
-    assert len({id(encoder._vocabulary) for encoder in encoders}) == 1
+    assert len({id(encoder.model.tokens.native) for encoder in encoders}) == 1
     assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 
@@ -200,3 +201,11 @@ def test_an_endless_word_is_unknown(static_student: Path, word: str) -> None:
     endless = word * (5_000_000 // len(word))
     found = encoder.encode([f"the storm {endless} closed the port", "the storm " + word * 2000 + " closed the port"])
     assert np.array_equal(found[0], found[1])
+
+
+def test_a_file_of_another_library_is_not_quoted_whole(tmp_path: Path) -> None:
+    """Keras writes a tokenizer.json that is one string; `tokenizers` quotes it in its error."""
+    (tmp_path / TOKENIZER).write_text(json.dumps(json.dumps({"class_name": "Tokenizer", "words": "storm " * 90_000})))
+    with pytest.raises(InputError, match=r"tokenizer\.json is not a tokenizer: invalid type") as told:
+        TokenizerFile(tmp_path / TOKENIZER).tokenizer()
+    assert len(str(told.value)) < 1_000

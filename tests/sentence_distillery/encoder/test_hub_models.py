@@ -10,7 +10,7 @@ import pytest
 
 from sentence_distillery import InputError, compress, load
 from sentence_distillery.cli import main
-from sentence_distillery.encoder.files import CARD
+from sentence_distillery.encoder.persistence.names import CARD
 from tests.sentence_distillery.distillation.conftest import subprocess_environment
 from tests.sentence_distillery.teachers.hub import Hub, serving
 

@@ -12,9 +12,9 @@ from sentence_transformers import SentenceTransformer
 
 from sentence_distillery import compress, fit_to_size, load
 from sentence_distillery.distillation.lexical import with_lexical_channel
-from sentence_distillery.encoder.files import CONFIG, IDF, STEMS, WEIGHTS
 from sentence_distillery.encoder.lexical import PLACES, LexicalChannel, stem_hash
-from sentence_distillery.encoder.onnx_files import onnx_bytes
+from sentence_distillery.encoder.persistence.names import CONFIG, IDF, STEMS, WEIGHTS
+from sentence_distillery.encoder.persistence.onnx_files import onnx_bytes
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, read_tensors, write_tensors

@@ -11,16 +11,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tokenizers import normalizers
 
 from measurements import fuzz
 from measurements.release import unicode_tables
 from sentence_distillery import load
-from sentence_distillery.encoder.core import native_vocabulary
+from sentence_distillery.encoder.core import Form, Native, Simple, native_vocabulary
+from sentence_distillery.encoder.layers import Hidden, Layer, Linear
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import BERT, FULL, Vocabulary
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import NORMALIZER, UNKNOWN, static_tokenizer
+from sentence_distillery.io.ragged import TokenIds
 from tests.sentence_distillery.distillation.conftest import static_encoder, subprocess_environment, table
 
 pytestmark = pytest.mark.skipif(loading.core() is None, reason="the native core was not compiled")
@@ -62,7 +65,7 @@ def test_any_text_has_the_tokens_of_the_tokenizer(texts: list[str]) -> None:
     assert fuzz.differing(static_encoder(), [*texts, "storm"]) is None
 
 
-@pytest.mark.parametrize("name", ["released", "released-search", "float16", "odd", "BERT"])
+@pytest.mark.parametrize("name", ["released", "released-search", "float16", "odd", "deep", "BERT"])
 def test_random_texts(name: str) -> None:
     """A few of those of `make fuzz`."""
     encoder = fuzz.models()[name]
@@ -104,7 +107,7 @@ def test_words_that_were_met_keep_their_tokens() -> None:
     encoder, rng = StaticEncoder(static_tokenizer(words), table(len(words), 6)), random.Random(0)
     drawn = ["".join(rng.choices(letters, k=rng.randrange(1, 60))) for _ in range(70_000)]
     texts = [" ".join(drawn[start : start + 50]) for start in range(0, len(drawn), 50)]
-    expected = encoder._known_ids(texts)
+    expected = encoder.model.tokens.counting_ids(texts)
     for _ in range(2):
         found = encoder.known(encoder.token_ids(texts))
         np.testing.assert_array_equal(found.ids, expected.ids)
@@ -120,10 +123,10 @@ def test_sums_of_any_dimension(dimension: int, precision: str) -> None:
     rng = np.random.default_rng(dimension)
     words = [UNKNOWN, *"abcdefgh"]
     rows = rng.integers(-128, 128, (len(words), dimension)).astype(precision)
-    core = compiled().Encoder(compiled().Vocabulary(words, [], 100, FULL), rows, 1.0, None)
+    core = compiled().Encoder(compiled().Vocabulary(words, [], 100, FULL), rows, 1.0, None, None)
     texts = ["a", "a b", " ".join(rng.choice(words[1:], 300)), "h " * 1_000]
     out = np.empty((len(texts), dimension), np.float32)
-    core.encode(texts, out, 2, None)
+    core.encode(texts, out, 2, None, dimension)
     expected = [rows[[words.index(word) for word in text.split()]].astype(np.float64).sum(axis=0) for text in texts]
     np.testing.assert_allclose(
         out, expected, rtol=0 if precision == "i1" else 1e-5, atol=0 if precision == "i1" else 1e-2
@@ -161,7 +164,7 @@ def test_a_normalizer_that_keeps_accents_goes_the_simple_way() -> None:
     tokenizer = static_tokenizer(words)
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=False)
     encoder = StaticEncoder(tokenizer, table(3, 4))
-    assert encoder._vocabulary is None
+    assert encoder.model.tokens.native is None
     assert encoder.token_ids(["Café cafe"]).ids.tolist() == [1, 2]
 
 
@@ -196,27 +199,155 @@ INT8 = np.zeros((3, 4), np.int8)
 def test_tables_that_would_mislead_the_core_are_refused(arguments: tuple[Any, ...]) -> None:
     vocabulary = compiled().Vocabulary([UNKNOWN, "storm", "port"], [], 100, FULL)
     with pytest.raises((ValueError, BufferError)):
-        compiled().Encoder(vocabulary, *arguments)
+        compiled().Encoder(vocabulary, *arguments, None)
+
+
+@pytest.mark.parametrize(
+    ("layer", "lexical"),
+    [
+        ((np.ones((4, 2), "f4"), np.ones((3, 4), "f4"), True), None),
+        ((np.ones((4, 2), "f4"), np.ones((2, 5), "f4"), True), None),
+        ((np.ones((5, 2), "f4"), np.ones((2, 5), "f4"), True), None),
+        ((np.ones((4, 2), "f4"), np.ones(3, "f4"), False), None),
+        ((np.ones((5, 2), "f4"), np.ones(2, "f4"), False), None),
+        ((np.ones((4, 2), "f8"), np.ones(2, "f4"), False), None),
+        ((np.ones((4, 2), "f4"), np.ones(2, "i4"), False), None),
+        ((np.ones((2, 4), "f4").T, np.ones(2, "f4"), False), None),  # not contiguous
+        ((np.ones((4, 0), "f4"), np.ones((0, 4), "f4"), True), None),
+        ((np.ones(4, "f4"), np.ones((2, 4), "f4"), True), None),
+        ((np.ones((4, 2), "f4"), np.ones((2, 4), "f4"), True), channel([0, 1, 1])),
+        ((np.ones((4, 2), "f4"),), None),
+    ],
+)
+def test_layers_that_do_not_fit_the_table_are_refused(layer: tuple[Any, ...], lexical: tuple[Any, ...] | None) -> None:
+    vocabulary = compiled().Vocabulary([UNKNOWN, "storm", "port"], [], 100, FULL)
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        compiled().Encoder(vocabulary, INT8, 1.0, lexical, layer)
+
+
+@pytest.mark.parametrize(
+    ("ids", "offsets", "width", "form"),
+    [
+        ([0, 3], [0, 2], 4, 0),
+        ([0, -1], [0, 2], 4, 0),
+        ([0, 1], [0, 3], 4, 0),
+        ([0, 1], [2, 1], 4, 0),
+        ([0, 1], [-1, 1], 4, 0),
+        ([0, 1], [0, 2], 5, 0),
+        ([0, 1], [0, 2], 4, 3),
+        ([0, 1], [], 4, 0),
+        ([[0, 1]], [0, 1], 4, 0),
+    ],
+)
+def test_token_ids_that_lead_out_of_a_table_are_refused(ids: Any, offsets: Any, width: int, form: int) -> None:
+    core = compiled().Encoder(None, INT8, 1.0, None, None)
+    out = np.zeros((max(len(offsets) - 1, 0), width), np.float32)
+    with pytest.raises(ValueError, match=r"int32|outside|another shape"):
+        core.embed(np.array(ids, np.int32), np.array(offsets, np.int64), out, form, width)
+    with pytest.raises(TypeError):
+        core.encode(["storm"], out, form, None, width)
+
+
+def test_buckets_of_other_shapes_are_refused() -> None:
+    vectors, row, out = np.ones((2, 3), np.float32), np.ones(3, np.float32), np.ones((2, 3), np.uint8)
+    compiled().write_buckets(vectors, row, row, out)
+    assert not out.any()
+    for arguments in (
+        (vectors, row[:2], row, out),
+        (vectors, row, row[:2], out),
+        (vectors, row, row, out[:1]),
+        (vectors[0], row, row, out),
+        (vectors.astype(np.float64), row, row, out),
+        (vectors, row, row),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            compiled().write_buckets(*arguments)
+
+
+def drawn_layer(inputs: int, outputs: int, of_means: bool) -> Layer:
+    """A linear or a hidden layer with weights drawn at random."""
+    rng = np.random.default_rng(0)
+    weight, bias = (rng.normal(size=shape).astype(np.float32) for shape in ((outputs, inputs), outputs))
+    return Linear(weight, bias) if of_means else Hidden(np.ascontiguousarray(weight.T), weight / np.float32(inputs))
+
+
+@pytest.mark.parametrize("of_means", [False, True])
+@pytest.mark.parametrize(("dimension", "outputs"), [(1, 1), (5, 3), (32, 64), (33, 31), (256, 300)])
+def test_layers_are_computed_as_by_numpy(dimension: int, outputs: int, of_means: bool) -> None:
+    """For any number of texts, of which each has the same vector alone; cut, at unit length and as bits."""
+    rng, words = np.random.default_rng(dimension), [UNKNOWN, *"abcdefgh"]
+    layer = drawn_layer(dimension, outputs, of_means)
+    rows = rng.integers(-127, 128, (len(words), dimension)).astype(np.int8)
+    rows[0] = 0
+    vocabulary = compiled().Vocabulary(words, [], 100, FULL)
+    texts = [" ".join(rng.choice(words, rng.integers(0, 9))) for _ in range(1_100)] + ["", "a " * 1_000]
+
+    # A layer that needs means counts unknown words, so there the simple way cuts texts
+    lists = [[words.index(word) for word in text.split() if of_means or word != UNKNOWN] for text in texts]
+    tokens = TokenIds.from_lists(lists)
+    simple = Simple(lambda given: tokens.take([texts.index(text) for text in given]), rows, 0.25, None, 0, [layer])
+    native = Native(None if of_means else vocabulary, simple, rows, 0.25, None, 0, [layer])
+    full = outputs if of_means else dimension
+    for width in {full, max(1, full // 2)}:
+        for form in (Form.UNIT, Form.MEAN):
+            expected, found, again = (np.empty((len(texts), width), np.float32) for _ in range(3))
+            counts, simple_counts = np.empty(len(texts), np.int32), np.empty(len(texts), np.int32)
+            assert native.encode(texts, found, form, counts) == simple.encode(texts, expected, form, simple_counts)
+            native.embed(tokens, again, form)
+            np.testing.assert_array_equal(counts, simple_counts)
+            np.testing.assert_array_equal(found, again)
+            np.testing.assert_allclose(found, expected, atol=1e-6 * max(1, np.abs(expected).max()))
+            alone = np.empty((1, width), np.float32)
+            for place in (0, 95, 96, 1_023, 1_024, len(texts) - 1):
+                native.encode([texts[place]], alone, form)
+                np.testing.assert_array_equal(alone[0], found[place])
+        for kind, shift in ((np.uint8, 0), (np.int8, 0x80)):
+            bits: NDArray[Any] = np.empty((len(texts), -(-width // 8)), kind)
+            native.encode(texts, bits, Form.UNIT, None, width)
+            native.encode(texts, found, Form.UNIT)
+            np.testing.assert_array_equal(bits.view(np.uint8) ^ np.uint8(shift), np.packbits(found > 0, axis=1))
+
+
+@pytest.mark.parametrize("precision", ["i1", "f2", "f4"])
+def test_bits_of_texts_that_go_either_way(precision: str) -> None:
+    """Also of those that the core leaves to the simple way."""
+    words = [UNKNOWN, "storm", "a", "##\u302e", "##\u1b44", "##\u302f"]
+    encoder = StaticEncoder(static_tokenizer(words), (table(len(words), 21) * 9).astype(precision))
+    texts = ["storm", "a\u302e\u302f\u1b44 storm", "", "a storm a"]
+    core, simple = encoder._core, encoder._simple
+    for kind in (np.uint8, np.int8):
+        for width in (21, 16, 3):
+            shape = (len(texts), -(-width // 8))
+            found: NDArray[Any] = np.empty(shape, kind)
+            expected: NDArray[Any] = np.empty(shape, kind)
+            core.encode(texts, found, Form.UNIT, None, width)
+            simple.encode(texts, expected, Form.UNIT, None, width)
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_arguments_that_would_mislead_the_core_are_refused() -> None:
     vocabulary = compiled().Vocabulary([UNKNOWN, "storm", "port"], [], 100, FULL)
-    core = compiled().Encoder(vocabulary, np.zeros((3, 4), np.float32), 1.0, None)
+    core = compiled().Encoder(vocabulary, np.zeros((3, 4), np.float32), 1.0, None, None)
     out, counts = np.zeros((1, 4), np.float32), np.zeros(1, np.int32)
     frozen = out.copy()
     frozen.setflags(write=False)
     wrong: list[tuple[Any, ...]] = [
-        (["storm"], np.zeros((2, 4), np.float32), 0, None),
-        (["storm"], np.zeros((1, 5), np.float32), 0, None),
-        (["storm"], np.zeros((1, 4), np.float64), 0, None),
-        (["storm"], frozen, 0, None),
-        (["storm"], out, 3, None),
-        (["storm"], out, 0, np.zeros(2, np.int32)),
-        (["storm"], out, 0, np.zeros(1, np.int64)),
-        (("storm",), out, 0, None),
-        ([5], out, 0, counts),
-        ([b"storm"], out, 0, counts),
-        (["storm"], out, 0),
+        (["storm"], np.zeros((2, 4), np.float32), 0, None, 4),
+        (["storm"], np.zeros((1, 5), np.float32), 0, None, 5),
+        (["storm"], np.zeros((1, 4), np.float64), 0, None, 4),
+        (["storm"], frozen, 0, None, 4),
+        (["storm"], out, 3, None, 4),
+        (["storm"], out, 0, None, 3),
+        (["storm"], out, 0, None, 0),
+        (["storm"], np.zeros((1, 2), np.uint8), 0, None, 4),
+        (["storm"], np.zeros((1, 1), np.uint8), 0, None, 5),
+        (["storm"], np.zeros((1, 1), np.int16), 0, None, 4),
+        (["storm"], out, 0, np.zeros(2, np.int32), 4),
+        (["storm"], out, 0, np.zeros(1, np.int64), 4),
+        (("storm",), out, 0, None, 4),
+        ([5], out, 0, counts, 4),
+        ([b"storm"], out, 0, counts, 4),
+        (["storm"], out, 0, None),
     ]
     for arguments in wrong:
         with pytest.raises((TypeError, ValueError, BufferError)):
@@ -230,7 +361,7 @@ def test_arguments_that_would_mislead_the_core_are_refused() -> None:
         with pytest.raises((IndexError, ValueError)):
             compiled().Vocabulary(words, terms, longest, normalizer)
     with pytest.raises(TypeError):
-        compiled().Encoder(core, np.zeros((3, 4), np.float32), 1.0, None)
+        compiled().Encoder(core, np.zeros((3, 4), np.float32), 1.0, None, None)
     with pytest.raises(TypeError):
         vocabulary.token_ids("storm")
 

@@ -14,8 +14,8 @@ from tokenizers import Tokenizer
 
 from sentence_distillery import StaticEncoder, cli, load
 from sentence_distillery.encoder.compression import compress
-from sentence_distillery.encoder.files import TOKENIZER
-from sentence_distillery.encoder.onnx_files import MODEL, onnx_bytes
+from sentence_distillery.encoder.persistence.names import TOKENIZER
+from sentence_distillery.encoder.persistence.onnx_files import MODEL, onnx_bytes
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from tests.sentence_distillery.distillation.conftest import deep_encoder, files, paper_encoder, static_encoder

@@ -18,7 +18,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from sentence_distillery import InputError, StaticEncoder, load
 from sentence_distillery.encoder.compression import compress
-from sentence_distillery.encoder.files import CONFIG, MODULES, SETTINGS, TOKENIZER, WEIGHTS
+from sentence_distillery.encoder.persistence.names import CONFIG, MODULES, SETTINGS, TOKENIZER, WEIGHTS
 from sentence_distillery.io.artifacts import read_tensors, write_json, write_tensors
 from sentence_distillery.io.ragged import Floats
 

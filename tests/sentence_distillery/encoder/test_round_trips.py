@@ -15,8 +15,8 @@ from tokenizers import Tokenizer
 from sentence_distillery import StaticEncoder, load
 from sentence_distillery.distillation.export import export, write_model
 from sentence_distillery.encoder.compression import Precision, compressed, principal_directions
-from sentence_distillery.encoder.files import CONFIG, MODULES, NESTED, ROWS, TABLE, TOKENIZER, WEIGHTS
-from sentence_distillery.encoder.reading import model_directory
+from sentence_distillery.encoder.persistence.finding import model_directory
+from sentence_distillery.encoder.persistence.names import CONFIG, MODULES, NESTED, ROWS, TABLE, TOKENIZER, WEIGHTS
 from sentence_distillery.io.artifacts import InputError, write_json, write_tensors
 from tests.sentence_distillery.distillation.conftest import CARD, deep_encoder, files, static_encoder, table
 

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +13,9 @@ from sentence_transformers import SentenceTransformer
 
 from sentence_distillery import StaticEncoder, load
 from sentence_distillery.distillation.export import write_model
-from sentence_distillery.encoder.files import TOKENIZER
-from sentence_distillery.encoder.tokenizer import (
-    UNKNOWN,
-    UNKNOWN_ID,
-    choose_terms,
-    count_terms,
-    count_words,
-    is_term,
-    static_tokenizer,
-    with_terms,
-)
+from sentence_distillery.distillation.vocabulary import count_words
+from sentence_distillery.encoder.persistence.names import TOKENIZER
+from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, is_term, static_tokenizer
 from sentence_distillery.io.artifacts import InputError
 from tests.sentence_distillery.distillation.conftest import table
 from tests.strings import SAMPLES, any_strings
@@ -117,7 +108,7 @@ def test_saved_pickled_and_damaged(tmp_path: Path) -> None:
     again = load(tmp_path / "student")
     np.testing.assert_array_equal(again.encode(texts), expected)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(again)).encode(texts), expected)
-    np.testing.assert_array_equal(again._sharing_arrays().encode(texts), expected)
+    np.testing.assert_array_equal(again._copy().encode(texts), expected)
     path = tmp_path / "student" / TOKENIZER
     content = json.loads(path.read_text(encoding="utf-8"))
     content["added_tokens"][0]["content"] = "storm"
@@ -141,22 +132,3 @@ def test_a_model_of_before_is_read_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "before" / TOKENIZER).write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(InputError, match="its normalizer has other steps before BERT's"):
         load(tmp_path / "before")
-
-
-def test_the_corpus_decides() -> None:
-    """Frequent terms stay whole; two ordinary words, an accident, and what is rare do not."""
-    texts = [
-        *["C# and C++ run on .NET 3.14."] * 4,
-        *["Pi is 3.14, not 2.7"] * 11,
-        *["The long-term cost of it.the plan"] * 4,
-        *["it was the cost of the plan, and it was it"] * 20,
-        *["Covid-19 😀 #MeToo"] * 3,
-        "An e-mail about Covid",
-    ]
-    words = count_words(texts)
-    terms = choose_terms(count_terms(texts), words, 3)
-    assert set(terms) == {"c#", "c++", ".net", "3.14", "covid-19", "😀", "#metoo"}
-    counts = with_terms(words, terms)
-    assert (words["covid"], counts["covid"], counts["covid-19"], counts["19"]) == (4, 1, 3, 0)
-    assert choose_terms(count_terms(texts), words, 5) == {}
-    assert with_terms(words, {}) == words == Counter(words)

@@ -2,25 +2,17 @@
 
 import sys
 import unicodedata
-from collections import Counter
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
-from tokenizers.models import BPE, WordPiece
 
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
+from sentence_distillery.encoder.characters import LONGEST
 from sentence_distillery.encoder.tokenizer import (
-    LONGEST,
-    SPLITTER,
     UNKNOWN,
-    bare,
     content_tokenizer,
-    count_words,
-    is_punctuation,
     static_tokenizer,
-    word_pieces,
     words,
 )
 
@@ -49,30 +41,6 @@ def test_words(text: str, expected: list[str]) -> None:
 def test_a_word_longer_than_wordpiece_takes_is_left_out() -> None:
     assert words("a" * LONGEST) == ["a" * LONGEST]
     assert words("a" * (LONGEST + 1)) == []
-
-
-def test_punctuation_is_the_splitters_and_not_pythons() -> None:
-    for code in {*range(32, 127), *range(0x2000, 0x2070), 0x61D, 0x166D, 0x2E52}:
-        character = chr(code)
-        assert is_punctuation(character) == (len(SPLITTER.pre_tokenize_str(f"x{character}x")) == 3)
-    assert unicodedata.category("⹒") == "Po"
-    assert not is_punctuation("⹒")
-
-
-def test_count_words() -> None:
-    assert count_words(["The storm.", "A storm"]) == Counter({"storm": 2, "the": 1, "a": 1})
-
-
-def test_pieces_of_a_wordpiece_teacher_are_its_own() -> None:
-    vocabulary = ["[PAD]", "[UNK]", "storm", "##s", "Storm", "!", "##!", "é"]
-    teacher = Tokenizer(WordPiece({piece: index for index, piece in enumerate(vocabulary)}, unk_token="[UNK]"))
-    assert word_pieces(teacher, Counter()) == ["storm", "##s"]
-
-
-def test_pieces_for_another_teacher_are_learnt_from_the_corpus() -> None:
-    pieces = word_pieces(Tokenizer(BPE()), count_words(["storm storms stormy"]))
-    assert {"s", "##s", "storm"} <= set(pieces)
-    assert all(words(bare(piece)) == [bare(piece)] for piece in pieces)
 
 
 def test_static_tokenizer_knows_whole_words_and_cuts_others() -> None:

@@ -16,7 +16,7 @@ from measurements.release.multilingual.labels import label
 from measurements.release.multilingual.licences import Origin
 from measurements.release.multilingual.parallel import Pair
 from measurements.release.multilingual.training import Options
-from sentence_distillery.encoder import reading
+from sentence_distillery.encoder.persistence import finding
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.teachers.use import embed
 
@@ -116,6 +116,6 @@ def test_figures_by_language(tmp_path: Path) -> None:
 
 
 def test_what_is_not_built_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(reading._RELEASES, "released-multilingual", tmp_path / "none")
+    monkeypatch.setitem(finding._RELEASES, "released-multilingual", tmp_path / "none")
     with pytest.raises(InputError, match="Run `make multilingual` in a clone"):
         sentence_distillery.load("released-multilingual")

@@ -74,3 +74,17 @@ def test_nearest() -> None:
 def test_a_text_is_not_its_own_neighbour() -> None:
     for block in cosine_blocks(np.ones((5, 2), np.float32)):
         assert np.isneginf(np.diag(block)).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_largest_are_those_of_a_stable_sort(seed: int) -> None:
+    """Also with many equal cosines, zeros of either sign, texts that are no neighbours, and what is no number."""
+    rng = np.random.default_rng(seed)
+    cosines = (rng.integers(-3, 4, (7, 30)) / 3).astype(np.float32)
+    cosines[rng.random(cosines.shape) < 0.1] *= -1
+    cosines[rng.random(cosines.shape) < 0.1] = -np.inf
+    if seed % 5 == 0:
+        cosines[0, 0] = np.nan
+    for count in (1, 5, 30):
+        expected = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
+        np.testing.assert_array_equal(neighbours._descending(cosines, count), expected)

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sentence_distillery.corpus.tables.table import Table
-from sentence_distillery.encoder.static_encoder import BATCH, StaticEncoder
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.threads import BATCH
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.io.ragged import Floats
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.files import CONFIG, TOKENIZER
-from sentence_distillery.encoder.reading import terms_of
+from sentence_distillery.encoder.native.vocabulary import terms_of
+from sentence_distillery.encoder.persistence.names import CONFIG, TOKENIZER
 from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN, is_emoji
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json
 
@@ -74,24 +74,10 @@ _TYPES = {"float32": 1, "float16": 10, "int8": 3}  # onnx.TensorProto's numbers
 
 
 def write_onnx(encoder: "StaticEncoder", directory: Path) -> None:
-    """Write an encoder as ONNX with its tokenizer, to a new or empty directory or in place of such a model.
+    """Write an encoder with its tokenizer, to a new or empty directory or in place of such a model, all or nothing.
 
-    Args:
-        encoder: A student of kind static or deep; it is written with the dimensions of its `truncate_dim`.
-        directory: The directory; it is written whole or not at all.
-
-    Raises:
-        InputError: If the student is of kind paper or has a lexical channel, its table is too large for one file, or
-            the directory holds anything else or cannot be written.
-        ModuleNotFoundError: If the package `onnx` is not installed.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> from sentence_distillery import load
-        >>> with TemporaryDirectory() as directory:
-        ...     write_onnx(load("released"), Path(directory))
-        ...     sorted(path.name for path in Path(directory).iterdir())
-        ['config.json', 'onnx', 'tokenizer.json', 'tokenizer_config.json']
+    Raises InputError if the student is of kind paper or has a lexical channel, its table is too large for one file, or
+    the directory holds anything else or cannot be written; ModuleNotFoundError if the package `onnx` is not installed.
     """
     _refuse(encoder, directory)
     content = onnx_bytes(encoder)
@@ -226,22 +212,7 @@ def _config(encoder: "StaticEncoder") -> dict[str, object]:
 
 
 def onnx_bytes(encoder: "StaticEncoder") -> bytes:
-    """Return the ONNX file of an encoder of kind static or deep.
-
-    Args:
-        encoder: The encoder.
-
-    Returns:
-        The content of the file, the same for the same encoder.
-
-    Raises:
-        ModuleNotFoundError: If the package `onnx` is not installed.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> len(onnx_bytes(load("released", truncate_dim=32))) // 100_000  # 54,438 tokens, a byte a number
-        17
-    """
+    """Return the ONNX file of an encoder of kind static or deep, the same for the same encoder."""
     from onnx import ModelProto, OperatorSetIdProto
 
     model = ModelProto(
@@ -316,8 +287,7 @@ def _sum_nodes() -> "list[NodeProto]":
 
 
 def _layers(encoder: "StaticEncoder") -> dict[str, NDArray[Any]]:
-    assert encoder.hidden is not None
-    widen, narrow = encoder.hidden
+    ((widen, narrow),) = (layer.arrays for layer in encoder.model.layers)
     bounds = {"start": [0], "end": [encoder.dimension]}
     return {"widen": widen, "narrow": narrow, **{name: np.array(at, np.int64) for name, at in bounds.items()}}
 
@@ -341,6 +311,8 @@ def _unit_nodes(vectors: str, spread: bool) -> "list[NodeProto]":
         _node("Max", "length smallest", "divisor"),
         _node("Div", f"{vectors} divisor", "sentence_embedding"),
     ]
+
+    # Where a layer follows, each token gets the vector of its text, so that their mean is this vector.
     if not spread:
         return [*nodes, _node("Identity", "vectors", "last_hidden_state")]
     return [

@@ -1,6 +1,7 @@
 """The start of the static student: principal directions, projected targets and scaled word vectors."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,9 +61,9 @@ TURNED: Floats = PERFECT @ np.linalg.qr(RANDOM.normal(size=(6, 6)))[0][:4].astyp
 SENTENCES = TokenIds.from_lists(RANDOM.integers(1, 41, size=5).tolist() for _ in range(3_000))  # 10 words are unseen
 
 
-def other(**changes: object) -> StaticEncoder:
+def other(**changes: Any) -> StaticEncoder:
     """An encoder that has all words but the first, in another order."""
-    return StaticEncoder(static_tokenizer([UNKNOWN, *WORDS[:0:-1]]), TURNED[[0, *range(50, 1, -1)]], **changes)  # type: ignore[arg-type]
+    return StaticEncoder(static_tokenizer([UNKNOWN, *WORDS[:0:-1]]), TURNED[[0, *range(50, 1, -1)]], **changes)
 
 
 def test_a_start_from_another_student() -> None:

@@ -14,7 +14,6 @@ in float32 (from 6.2 on; others leave them out), and so its vectors are neither 
 the least length that it divides by, 1e-12, is 0, and a text without a word gives 0 / 0.
 """
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import sha256
@@ -23,14 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sentence_distillery.encoder.files import (
+from sentence_distillery.encoder.persistence.dense import DenseFolders, write_weights
+from sentence_distillery.encoder.persistence.names import (
     CARD,
     CONFIG,
-    DENSE,
     FACTORS,
     IDF,
     MODULES,
-    NARROW,
     SETTINGS,
     SHA256,
     STEMS,
@@ -39,8 +37,8 @@ from sentence_distillery.encoder.files import (
     TOKENIZER,
     WEIGHTS,
 )
-from sentence_distillery.io.artifacts import InputError, Tensors, atomic_directory, write_json, write_tensors
-from sentence_distillery.io.ragged import Floats
+from sentence_distillery.encoder.persistence.tensor_file import Digests
+from sentence_distillery.io.artifacts import InputError, Tensors, atomic_directory, write_json
 
 if TYPE_CHECKING:
     from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -75,6 +73,8 @@ def refuse_other_content(directory: Path) -> None:
         return
     if not directory.is_dir():
         raise InputError(f"{directory} is a file; name a directory to save the model in.")
+
+    # What other libraries put beside a model counts as its own; anything else is the user's.
     for entry in sorted(directory.iterdir()):
         module = entry.is_dir() and entry.name[:1].isdigit()  # 1_Dense, 2_Normalize, 0_StaticEmbedding
         if not module and entry.name not in _OF_A_MODEL:
@@ -99,7 +99,7 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         "vocabulary": len(table),
         "embedding_dtype": table.dtype.name,
         "step": encoder.step,
-        "units": 0 if encoder.hidden is None else encoder.hidden[0].shape[1],
+        "units": sum(layer.units for layer in encoder.model.layers),
         "normalize": True,  # model2vec's name for unit length
         "max_length": None if encoder.rules is None else encoder.rules.max_length,  # tokens; model2vec's default is 512
         **({} if encoder.rules is None else {TEXT_RULES: asdict(encoder.rules)}),
@@ -119,11 +119,13 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         tensors[FACTORS] = np.ones(len(table), dtype=np.float16 if table.dtype == np.float16 else np.float32)
     if lexical is not None:
         tensors |= {STEMS: lexical.stems, IDF: lexical.idf}
-    _write_tensors(directory, tensors)
+    write_weights(directory, tensors)
     (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(pretty=False), encoding="utf-8")
-    layers = _write_layers(encoder, directory)
-    _write_modules(layers, directory / MODULES)
-    weights = [WEIGHTS, *(f"{layer}/{WEIGHTS}" for layer in layers)]
+    dense = DenseFolders(directory, [], Digests(directory, None))
+    for layer in encoder.model.layers:
+        layer.save(dense)
+    _write_modules(dense.folders, directory / MODULES)
+    weights = [WEIGHTS, *(f"{folder}/{WEIGHTS}" for folder in dense.folders)]
 
     # The digests are known once the files are there, so config.json is written a second time.
     config[SHA256] = {name: sha256((directory / name).read_bytes()).hexdigest() for name in weights}
@@ -131,46 +133,14 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
     return config
 
 
-def _write_modules(layers: list[str], target: Path) -> None:
+def _write_modules(denses: list[str], target: Path) -> None:
     modules = [
         ("StaticEmbedding", ""),
-        *(("Dense", layer) for layer in layers),
-        ("Normalize", f"{len(layers) + 1}_Normalize"),
+        *(("Dense", folder) for folder in denses),
+        ("Normalize", f"{len(denses) + 1}_Normalize"),
     ]
     rows = [
         {"idx": index, "name": str(index), "path": path, "type": MODULE_TYPES + name}
         for index, (name, path) in enumerate(modules)
     ]
     write_json(target, rows)
-
-
-def _write_layers(encoder: "StaticEncoder", directory: Path) -> list[str]:
-    """Write the layers after the mean as modules of sentence-transformers; returns their folders.
-
-    sentence-transformers cannot add a layer's input to its output. Since s = relu(s) - relu(-s), two layers do the
-    same: s + relu(s A) B = relu(s [I, -I, A]) [I, -I, B], the second one's blocks below each other.
-    """
-    if encoder.linear is not None:
-        _write_dense(encoder.linear[0], directory / DENSE, "linear.Identity", encoder.linear[1])
-        return [DENSE]
-    if encoder.hidden is None:
-        return []
-    widen, narrow = encoder.hidden
-    same = np.eye(encoder.full_dimension, dtype=np.float32)
-    _write_dense(np.concatenate([same, -same, widen.T]), directory / DENSE, "activation.ReLU")
-    _write_dense(np.concatenate([same, -same, narrow.T], axis=1), directory / NARROW, "linear.Identity")
-    return [DENSE, NARROW]
-
-
-def _write_dense(weight: Floats, directory: Path, activation: str, bias: Floats | None = None) -> None:
-    """Write a Dense module of sentence-transformers; `weight` (output, input)."""
-    output, width = weight.shape
-    config = {"in_features": width, "out_features": output, "bias": bias is not None}
-    write_json(directory / CONFIG, {**config, "activation_function": f"torch.nn.modules.{activation}"})
-    _write_tensors(directory, {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias}))
-
-
-def _write_tensors(directory: Path, tensors: Tensors) -> None:
-    """Write the weights with the file mode of config.json: safetensors makes files that only their owner can read."""
-    write_tensors(directory / WEIGHTS, tensors)
-    shutil.copymode(directory / CONFIG, directory / WEIGHTS)

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import InputError
 
 SECONDS: Final = 10.0  # in which a hub has to answer
 _ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
@@ -16,33 +16,14 @@ _WANTED: Final = ["*.json", "README.md", "model.safetensors", "*/model.safetenso
 
 
 def is_hub_id(name: str) -> bool:
-    """Tell whether a name looks like the id of a model on a hub: two parts, and no path.
-
-    Example:
-        >>> is_hub_id("minishlab/potion-base-8M"), is_hub_id("./models/mine"), is_hub_id("released")
-        (True, False, False)
-    """
+    """Tell whether a name looks like the id of a model on a hub: two parts, and no path."""
     return _ID.fullmatch(name) is not None and not name.startswith(".")
 
 
 def download(name: str, revision: str | None, token: str | bool | None) -> Path:
-    """Download a model, or take it from the cache if the hub cannot be reached.
+    """Return the directory of a model in the cache, downloaded if the hub can be reached.
 
-    Args:
-        name: The id of the model.
-        revision: A commit, branch or tag; None is the main branch.
-        token: A token of the hub, None for the one that is saved.
-
-    Returns:
-        Its directory in the cache.
-
-    Raises:
-        InputError: If it is neither on the hub nor in the cache, which the message names.
-
-    Example:
-        >>> download("no--such/model", "0" * 40, None)
-        Traceback (most recent call last):
-        sentence_distillery.io.errors.InputError: 'no--such/model' is not a directory on this machine, and ...
+    Raises InputError if it is neither on the hub nor in the cache, which the message names.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
 
@@ -83,31 +64,13 @@ def upload(
     commit_message: str | None,
     create_pr: bool,
 ) -> str:
-    """Upload the directory of a model as one commit.
+    """Upload the directory of a model as one commit, and return its address; `StaticEncoder.push_to_hub` says more.
 
-    Args:
-        directory: The directory.
-        name: The id of the model, which is created if there is none.
-        private: Whether a new model is private; None leaves it to the hub.
-        token: A token of the hub, None for the one that is saved.
-        revision: The branch; None is the main one.
-        commit_message: Of the commit; None makes one.
-        create_pr: Whether it becomes a pull request.
-
-    Returns:
-        The address of the commit.
-
-    Raises:
-        InputError: If the hub refuses it, or cannot be reached.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> load().push_to_hub("not a name")
-        Traceback (most recent call last):
-        sentence_distillery.io.errors.InputError: 'not a name' is not uploaded: ...
+    Raises InputError if the hub refuses it, or cannot be reached.
     """
     from huggingface_hub import HfApi, constants
 
+    # A repository that exists keeps its settings and its other files.
     api = HfApi(endpoint=constants.ENDPOINT, token=token)
     try:
         api.create_repo(name, private=private, exist_ok=True)

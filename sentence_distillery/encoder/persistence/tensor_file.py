@@ -1,0 +1,212 @@
+"""Files of weights: their tensors as views of memory, and the digests by which a damaged file is noticed.
+
+A file below MAPPED bytes is read, and compared with the SHA-256 in config.json. A larger one is mapped: the system
+reads its pages when they are needed, and processes share them; but if another process cuts it short, this one is
+killed (SIGBUS), so replace such a file, do not write into it.
+"""
+
+from __future__ import annotations
+
+import json
+from _thread import allocate_lock, start_new_thread
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.encoder.layers import Shapes
+from sentence_distillery.encoder.persistence.json_files import REMEDY, check_file
+from sentence_distillery.encoder.persistence.names import CONFIG, SHA256
+from sentence_distillery.io.checksums import check_file as compare
+from sentence_distillery.io.errors import InputError
+
+MAPPED: Final = 64 * 2**20  # bytes from which a file is mapped
+STORED: Final = ("F32", "F16", "I8", "I32")  # the types of tables and layers
+_TYPES: Final = {name: np.dtype(f"<{name[0].lower()}{int(name[1:]) // 8}") for name in (*STORED, "F64", "I16", "I64")}
+LARGEST_HEADER: Final = 100_000_000  # bytes, as in safetensors
+NUMBERS: Final = tuple(_TYPES)
+_START: Final = 8  # bytes with the length of the header
+_METADATA: Final = "__metadata__"
+
+
+class TensorFile:
+    """A safetensors file, read or mapped.
+
+    Attributes:
+        path: The file.
+        content: What it holds; None if it is mapped.
+
+    Raises:
+        InputError: If it is missing, is not a file, or has no valid header.
+    """
+
+    def __init__(self, path: Path) -> None:
+        check_file(path)
+        self.path = path
+        self._start, self._header = self._checked_header()
+        size = path.stat().st_size
+        self.content = _read(path, size) if size < MAPPED else None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its tensors."""
+        return [name for name in self._header if name != _METADATA]
+
+    def tensors(self, shapes: Shapes, types: Collection[str] = STORED) -> dict[str, NDArray[Any]]:
+        """Return the tensors named in `shapes` as read-only views; None in a shape matches any size.
+
+        Raises:
+            InputError: If one is missing, or has another shape or type.
+        """
+        if missing := sorted(set(shapes) - set(self.names)):
+            raise InputError(f"{self.path} has no tensor '{missing[0]}' (it has {', '.join(sorted(self.names))}).")
+        for name in shapes:
+            if (found_type := self._header[name]["dtype"]) not in types:
+                raise InputError(f"{self.path}: tensor '{name}' is {found_type}, expected {', '.join(types)}.")
+
+        # The header was checked, so the views lie within the file.
+        found = {name: self._view(name) for name in shapes}
+        for name, expected in shapes.items():
+            have = found[name].shape
+            if len(have) != len(expected) or any(want not in (None, n) for want, n in zip(expected, have, strict=True)):
+                raise InputError(f"{self.path}: tensor '{name}' has shape {have}, expected {tuple(expected)}.")
+        compare(self.path)
+        return found
+
+    def _view(self, name: str) -> NDArray[Any]:
+        entry = self._header[name]
+        begin, end = (len(self._start) + offset for offset in entry["data_offsets"])
+        return np.frombuffer(self._data[begin:end], _TYPES[entry["dtype"]]).reshape(entry["shape"])
+
+    @cached_property
+    def _data(self) -> memoryview:
+        data = self._mapped() if self.content is None else self.content
+
+        # Another process may have replaced the file since its header was read.
+        ends = [len(self._start) + self._header[name]["data_offsets"][1] for name in self.names]
+        if data[: len(self._start)] != self._start or len(data) < max(ends, default=0):
+            raise InputError(f"{self.path} changed while it was read. {REMEDY}")
+        return data
+
+    def _mapped(self) -> memoryview:
+        import mmap  # few models are so large
+
+        with self.path.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def _checked_header(self) -> tuple[bytes, Mapping[str, Any]]:
+        """Return the start of the file and its header, if it is clearly right; otherwise `safetensors` decides."""
+        try:
+            start, header = _header_of(self.path)
+            if _fits(header, self.path.stat().st_size - len(start)):
+                return start, header
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            pass
+        from safetensors import SafetensorError, safe_open  # it takes longer to import than to load a model
+
+        try:
+            with safe_open(self.path, framework="numpy"):
+                return _header_of(self.path)
+        except (OSError, SafetensorError) as error:
+            raise InputError(
+                f"{self.path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are "
+                f"refused: convert them to safetensors. {REMEDY}"
+            ) from error
+
+
+def _header_of(path: Path) -> tuple[bytes, dict[str, Any]]:
+    """Read a file up to its first tensor, and parse the header in it."""
+    with path.open("rb") as file:
+        length = file.read(_START)
+        size = int.from_bytes(length, "little")
+        if size > LARGEST_HEADER:
+            raise ValueError(f"the header has {size:,} bytes")
+        text = file.read(size)
+    header: dict[str, Any] = json.loads(text)
+    return length + text, header
+
+
+def _fits(header: Mapping[str, Any], size: int) -> bool:
+    """Tell whether the tensors of a header follow one another and fill `size` bytes."""
+    # As in `safetensors`: no gap, no overlap, nothing behind the last one.
+    entries = [entry for name, entry in header.items() if name != _METADATA]
+    place = 0
+    for entry in sorted(entries, key=lambda entry: tuple(entry["data_offsets"])):
+        begin, end = entry["data_offsets"]
+        numbers = [*entry["shape"], begin, end]
+        if begin != place or any(type(number) is not int or number < 0 for number in numbers):
+            return False
+        if end - begin != prod(entry["shape"]) * _TYPES[entry["dtype"]].itemsize:
+            return False
+        place = end
+    return place == size
+
+
+def _read(path: Path, size: int) -> memoryview:
+    """Read a file of `size` bytes into memory of NumPy, whose pages are large, which halves the time."""
+    content, count = np.empty(size, np.uint8), 0
+    with suppress(OSError), path.open("rb", buffering=0) as file:
+        while found := file.readinto(content[count:].data):
+            count += found
+    if count < size:
+        raise InputError(f"{path} cannot be read to its end. {REMEDY}")
+    return content.data.toreadonly()
+
+
+class Digests:
+    """Opens files of weights, and compares them with the SHA-256 that config.json has of them."""
+
+    def __init__(self, directory: Path, known: object) -> None:
+        self.directory = directory
+        self.known = known  # the entry of config.json; None: nothing is compared
+        self._hashed: list[_Digest] = []
+
+    def open(self, path: Path) -> TensorFile:
+        """Open a file, and begin to hash it if it was read."""
+        file = TensorFile(path)
+        if file.content is not None and self.known is not None:
+            self._hashed.append(_Digest(path, file.content))
+        return file
+
+    def check(self) -> None:
+        """Raise InputError if a file is not the one that was saved."""
+        known = [*self.known.values()] if isinstance(self.known, dict) else []
+        for digest in self._hashed:
+            if digest.hex not in known:  # in any folder: another library may have put it in one
+                raise InputError(
+                    f"{digest.path} has SHA-256 {digest.hex}, but {self.directory / CONFIG} does not list it under "
+                    f"{SHA256}: the file is damaged, or belongs to another model. {REMEDY}"
+                )
+
+
+class _Digest:
+    """The SHA-256 of a file, computed in a thread while the caller's works."""
+
+    def __init__(self, path: Path, content: memoryview) -> None:
+        from hashlib import sha256  # here, or the threads would wait for each other in the import
+
+        self.path = path
+        self._digest = sha256()
+        self._content = content
+        self._computed = allocate_lock()
+
+        # A Thread's start would wait until the new one has the interpreter's lock, and has begun.
+        self._computed.acquire()
+        start_new_thread(self._compute, ())
+
+    def _compute(self) -> None:
+        try:
+            self._digest.update(self._content)
+        finally:
+            self._computed.release()
+
+    @cached_property
+    def hex(self) -> str:
+        """Wait for it."""
+        with self._computed:
+            return self._digest.hexdigest()

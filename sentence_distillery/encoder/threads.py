@@ -1,0 +1,63 @@
+"""Encode many texts in threads, a batch of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+from sentence_distillery.runtime.machine import cores
+
+if TYPE_CHECKING:
+    from sentence_distillery.encoder.progress import Progress
+
+BATCH = 32_768  # texts that a thread takes at a time, at most
+SMALLEST_BATCH = 2_048
+
+
+def in_batches(
+    encode: Callable[[slice], None],
+    texts: int,
+    batch_size: int | None,
+    progress: Progress | None,
+    with_layers: bool,
+) -> None:
+    """Encode spans of texts: few here, many in as many threads as there are cores.
+
+    `batch_size` texts are in a span, by default about as many for each thread. `progress` is told of each span.
+    `with_layers` says whether NumPy computes layers.
+    """
+    if texts <= (batch_size or SMALLEST_BATCH):  # without asking the system for its cores
+        encode(slice(0, texts))
+        if progress is not None:
+            progress.advance(texts)
+        return
+
+    # Equal batches, so that all threads finish together.
+    threads = cores()
+    rounds = max(1, -(-texts // (threads * BATCH)))
+    size = batch_size or max(SMALLEST_BATCH, -(-texts // (threads * rounds)))
+    spans = [slice(start, min(start + size, texts)) for start in range(0, texts, size)]
+    with _one_blas_thread() if with_layers else nullcontext():
+        _in_pool(encode, spans, threads, progress)
+
+
+def _in_pool(encode: Callable[[slice], None], spans: list[slice], threads: int, progress: Progress | None) -> None:
+    from concurrent.futures import ThreadPoolExecutor  # a few texts do without this import
+
+    with ThreadPoolExecutor(threads) as pool:
+        jobs = [pool.submit(encode, span) for span in spans]
+        for job, span in zip(jobs, spans, strict=True):
+            job.result()
+            if progress is not None:
+                progress.advance(span.stop - span.start)
+
+
+def _one_blas_thread() -> AbstractContextManager[object]:
+    """Keep BLAS, which computes the layers, from starting threads of its own: they would wait for each other."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ModuleNotFoundError:  # it comes with what trains such models; without it, this is only slower
+        return nullcontext()
+    limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
+    return limits
