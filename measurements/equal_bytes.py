@@ -19,12 +19,12 @@ from measurements.release.gate import KINDS, compare, read
 from measurements.release.release import SETS, WORK
 from measurements.release.student import largest_dimension, with_common_words
 from measurements.release.tradeoff import token_counts
+from measurements.sets import collected
 from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.compression import Precision, compressed, principal_directions
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Function, evaluate, unit
 from sentence_distillery.evaluation.results import Result, write_results
-from sentence_distillery.evaluation.sets.assembly import collected
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.tasks import TaskSet
 from sentence_distillery.io.artifacts import InputError

@@ -27,7 +27,6 @@ from mteb.similarity_functions import cos_sim, pairwise_cos_sim
 
 from sentence_distillery import __version__, load
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.aliases import current_content
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 
@@ -90,9 +89,10 @@ def trained_on(encoder: StaticEncoder) -> set[str] | None:
 
     None if that is unknown: a teacher is not in TRAINED_ON, or the training started from another encoder than released.
     """
-    made_from = current_content(dict(encoder.made_from))
-    teacher = made_from.get("teacher", {})
-    references = [teacher.get("reference"), *(each["reference"] for each in teacher.get("additional", ()))]
+    made_from = encoder.made_from
+    teacher: Any = made_from.get("teacher", {})
+    additional = teacher.get("additional", teacher.get("further", ()))  # further: in models of before 0.2
+    references = [teacher.get("reference"), *(each["reference"] for each in additional)]
     if made_from.get("start_from", "released") != "released" or not set(references) <= set(TRAINED_ON):
         return None
     ratings = {"STSBenchmark"} if "gold_pairs" in made_from else set()  # a fine-tuned student

@@ -16,7 +16,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
 from measurements.encoding import machine
-from reproductions.systems.data import read_corpus
+from sentence_distillery.evaluation.present import read_corpus
 from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.ragged import Floats

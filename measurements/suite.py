@@ -32,11 +32,11 @@ import numpy as np
 
 from measurements import entailment
 from measurements.peers import PEERS, Load
+from measurements.sets import collected
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.evaluate import Encoder, main_result, unit
 from sentence_distillery.evaluation.results import Result, as_result, read_results, write_results
-from sentence_distillery.evaluation.sets.assembly import collected
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.evaluation.tasks import MAIN, TaskSet, read_task, scored

@@ -32,13 +32,13 @@ import torch
 from measurements.domains import Place
 from measurements.encoding import machine
 from measurements.peers import TRAINED
+from measurements.sets import collected
 from sentence_distillery.corpus.fingerprints import fingerprint
 from sentence_distillery.distillation.distill import as_teacher, distill
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.peers import Comparison, tokenlearn
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import evaluate
-from sentence_distillery.evaluation.sets.assembly import collected
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.evaluation.tasks import read_task

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.evaluation.aliases import current_content
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.contents import Counted
@@ -21,7 +20,7 @@ class Outputs:
     """The outputs of a run that the pages of papers show.
 
     Attributes:
-        rows: Those of results.csv, and of paper1.csv.
+        rows: Those of all_systems.csv, and of paper1.csv.
         seeds: The figures of each other seed.
         sets: The provenance of each benchmark set.
         counters: The directory of the stages' counters.
@@ -37,8 +36,8 @@ class Outputs:
     files: Mapping[str, Path]
 
     def json(self, name: str, schema: Any) -> Any:
-        """Read a JSON file of `files` that fits a schema, with names of systems as they are today."""
-        return current_content(read_json(self.files[name], schema))
+        """Read a JSON file of `files` that fits a schema."""
+        return read_json(self.files[name], schema)
 
     def counts(self, stage: str, schema: Any = Counted) -> Any:
         """Read the counters of a stage."""

@@ -122,6 +122,8 @@ def _own_vocabulary(options: argparse.Namespace) -> list[str]:
         return []
     if options.vocabulary is not None:
         raise InputError("--vocabulary and --vocabulary-file are given; give one: how many tokens, or which.")
+
+    # A token stands on a line of its own, since it may have a comma.
     check_is_file(Path(options.vocabulary_file))
     listed = [line.strip() for line in decoded_lines(Path(options.vocabulary_file))]
     if tokens := [token for token in listed if token]:
@@ -140,6 +142,7 @@ def evaluate(options: argparse.Namespace) -> None:
     from sentence_distillery.evaluation.evaluate import Task, evaluate
     from sentence_distillery.evaluation.sets.rated_pairs import PAIR_COLUMNS, read_rated_pairs
 
+    # Pairs have no text column: their columns are named apart.
     reading = Reading(None, options.read_as, _quoting(options))
     columns = options.pair_columns or PAIR_COLUMNS
     tasks: list[Task] = [read_rated_pairs(path, reading, columns, options.scale) for path in options.pairs]
@@ -195,6 +198,8 @@ def _print(result: "Result") -> None:
         value += f" [{result.low:.4f}, {result.high:.4f}]"
     if result.left_out:
         value += f" ({result.left_out:,} draws without a figure are left out)"
+
+    # The plain figure of a set needs no name of its protocol.
     metric = result.metric if result.protocol == "mean" else f"{result.protocol} {result.metric}"
     print(f"{result.dataset}\t{metric}\t{value}\tn = {result.n:,}")
 
@@ -249,6 +254,8 @@ def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[
         raise InputError("--megabytes needs --texts, on which the best encoder of that size is chosen.")
     if options.dimension is not None or options.vocabulary is not None:
         raise InputError("--megabytes chooses --dimension and --vocabulary itself: leave them out.")
+
+    # What was tried is shown, since the choice may not be the user's.
     smaller, trials = fit_to_size(
         encoder, options.megabytes, texts, [options.precision] if options.precision else PRECISIONS
     )
@@ -265,6 +272,8 @@ def explore(options: argparse.Namespace) -> None:
         _write_page(options)
         return
     serving = Serving(PORT if options.port is None else options.port, checked_key(options.key))
+
+    # The texts may take a minute, so a wrong key is refused before them.
     encoder = _encoder(options)
     limit = LIMIT if options.limit is None else options.limit
     collection = read_collection(encoder, [Path(given) for given in options.texts], _reading(options), limit)
@@ -486,7 +495,7 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for-search",
         action="store_true",
-        help="train further on passages and add a lexical channel: better for search, worse for rating similarity",
+        help="add a lexical channel: better for search, worse for rating similarity",
     )
     parser.add_argument("--epochs", type=int, help="passes over the text, at least 1 (default: 5 to 20, by its size)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random draws, from 0 to 4,294,967,295 (1)")

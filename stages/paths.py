@@ -36,7 +36,6 @@ SOFT_LABELS = Path("data/soft_labels")
 STUDENT = Path("models/student")
 PAPER_STUDENT = Path("models/paper_student")
 MLP_HEAD = Path("models/mlp_head")
-SEARCH_STUDENT = Path("models/search_student")
 FINE_TUNED_TEACHER = Path("models/fine_tuned_teacher")
 FINE_TUNED_LABELS = Path("data/fine_tuned_labels")
 FINE_TUNED_STUDENT = Path("models/fine_tuned_student")
@@ -60,7 +59,6 @@ MODELS = {  # of the systems that a run trains, by their names in `reproductions
     "paper_student": PAPER_STUDENT,
     "student": STUDENT,
     "mlp_head": MLP_HEAD,
-    "search_student": SEARCH_STUDENT,
     "fine_tuned_student": FINE_TUNED_STUDENT,
     "simcse": SIMCSE,
 }
@@ -70,6 +68,7 @@ REPORTS = Path("reports")
 COUNTERS = REPORTS / "counters"
 COSTS = REPORTS / "costs"  # seconds, memory and speeds: never the same twice, so neither DVC nor git has them
 SPEEDS = COSTS / "speeds.csv"
+ALL_SPEEDS = COSTS / "all_speeds.csv"
 PAPER1_SPEEDS = COSTS / "paper1_speeds.csv"
 PAIR_SECONDS = COSTS / "pair_seconds.json"  # pair_cost.json there is the stage's own cost
 CURVES = REPORTS / "curves"
@@ -80,6 +79,8 @@ PARAPHRASE_RUNS = RUNS / "paraphrase"
 COMPONENT_RUNS = RUNS / "component_focus"
 RESULTS = REPORTS / "results.csv"
 METRICS = REPORTS / "metrics.json"
+ALL_SYSTEMS = REPORTS / "all_systems.csv"  # variants and weightings, too
+VARIANTS = REPORTS / "variants.csv"  # on held-out texts
 PAPER1_RESULTS = REPORTS / "paper1.csv"
 PAPER1_METRICS = REPORTS / "paper1_metrics.json"
 PAPER1_GAINS = REPORTS / "paper1_gains.json"

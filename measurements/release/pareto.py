@@ -22,10 +22,10 @@ from measurements.release.tradeoff import (
     released_rows,
     teacher_rows,
 )
-from reproductions.systems.data import read_corpus
 from reproductions.systems.similarity import require_benchmarks
 from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.present import read_corpus
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from stages import paths

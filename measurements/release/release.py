@@ -16,15 +16,15 @@ import numpy as np
 from measurements.release.gate import KINDS
 from measurements.release.student import CARD_SETS, Source, release
 from measurements.release.tradeoff import megabytes
+from measurements.sets import collected
 from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.persistence.names import CONFIG
-from sentence_distillery.evaluation.sets.assembly import collected
-from sentence_distillery.evaluation.sets.download import folders
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.checksums import ledger
 from sentence_distillery.io.contents import StudentConfig
 from stages import paths
+from stages.benchmarks.download import folders
 from stages.params import load_params
 from stages.stage import written_before
 

@@ -20,6 +20,7 @@ from measurements.release.sign_rows import Taught, lacking, spoken, texts_with, 
 from measurements.release.student import MEGABYTES, refuse_worse
 from measurements.release.texts import LICENCES, TARGET
 from measurements.release.tradeoff import megabytes
+from measurements.sets import collected
 from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
@@ -27,7 +28,6 @@ from sentence_distillery.distillation.export import write_model
 from sentence_distillery.distillation.soft_labels import embed_missing, embedding_array, joined, part_texts
 from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.sets.assembly import collected
 from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, table_parts
 from sentence_distillery.io.contents import StudentConfig

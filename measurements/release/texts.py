@@ -27,8 +27,8 @@ import numpy as np
 import pyarrow as pa
 
 from sentence_distillery.corpus.tables.formats import read_rows
-from sentence_distillery.evaluation.sets.download import folders
 from sentence_distillery.io.artifacts import InputError, write_table
+from stages.benchmarks.download import folders
 
 TARGET = Path("data/external/kinds")
 LICENCES = {

@@ -25,13 +25,13 @@ from reproductions.paper1.word_vectors.model import WordVectors
 from reproductions.paper1.word_vectors.options import Contrastive, PaperStudentOptions, Refine, Skipgram
 from reproductions.paper1.word_vectors.refinement import contrast, repel
 from reproductions.paper1.word_vectors.student import train_paper
-from reproductions.systems.data import read_corpus
 from reproductions.systems.options import Evaluate
 from reproductions.systems.scoring import pair_cosines
 from reproductions.systems.systems import StudentSystem, System, WordSystem
 from reproductions.systems.weighted import embed, fit_schemes
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.present import read_corpus
 from sentence_distillery.evaluation.protocols.metrics import similarity_figures
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import PairSet

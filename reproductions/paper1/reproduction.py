@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from reproductions.heat_map import HeatMap
+from reproductions.heat_map import heat_map as draw_heat_map
 from reproductions.paper1.published import PAPER_1, PAPER_1_SENTIMENT, TABLE_1, TABLE_2, our_name
 from sentence_distillery.evaluation.results import Result
-from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.tables import (
     Figure,
     Metric,
@@ -151,7 +152,7 @@ def _notes(lines: Sequence[tuple[str, list[list[Figure]]]]) -> list[str]:
     return unique(cell.note for _, cells in lines for pair in cells for cell in pair if cell.note)
 
 
-def heat_maps(examples: Mapping[str, Any]) -> list[list[charts.HeatMap]]:
+def heat_maps(examples: Mapping[str, Any]) -> list[list[HeatMap]]:
     """Draw figures 2 and 3: for each pair of table 1 the words before and after refinement."""
     names = {"skip-gram": "before", "refined": "after"}
     maps = []
@@ -161,12 +162,12 @@ def heat_maps(examples: Mapping[str, Any]) -> list[list[charts.HeatMap]]:
     return maps
 
 
-def _heat_map(title: str, words: Mapping[str, Any]) -> charts.HeatMap:
+def _heat_map(title: str, words: Mapping[str, Any]) -> HeatMap:
     """Draw the words that have a vector; stop words have none if training left them out."""
     table = words["cosines"]
     rows = [row for row, values in enumerate(table) if any(value is not None for value in values)]
     columns = [column for column in range(len(words["columns"])) if any(line[column] is not None for line in table)]
-    return charts.heat_map(
+    return draw_heat_map(
         title,
         [words["rows"][row] for row in rows],
         [words["columns"][column] for column in columns],

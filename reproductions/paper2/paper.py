@@ -4,9 +4,9 @@ from typing import Literal
 
 from reproductions.paper import Outputs, Paper
 from reproductions.paper2.section import section
+from reproductions.saved_matrix import Paraphrase
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.contents import Absent, Content, Natural
-from sentence_distillery.reporting.contents import Paraphrase
 from sentence_distillery.reporting.page import Section
 
 

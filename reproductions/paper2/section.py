@@ -10,15 +10,17 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from reproductions.heat_map import HeatMap
+from reproductions.heat_map import heat_map as draw_heat_map
 from reproductions.paper2 import rates
 from reproductions.paper2.cell import BY_COSINE, WITHOUT_LAYERS, PairCell
 from reproductions.paper2.claims import claims
 from reproductions.paper2.pairs.options import Combination
+from reproductions.saved_matrix import Drawn
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.reporting import charts
-from sentence_distillery.reporting.contents import Drawn
 from sentence_distillery.reporting.page import Section, rendered
 from sentence_distillery.reporting.tables import (
     Figure,
@@ -223,7 +225,7 @@ def kept(directory: Path, cost: Sequence[Mapping[str, float | str]] = ()) -> lis
     return matrices
 
 
-def heat_map(cells: Cells) -> charts.HeatMap | None:
+def heat_map(cells: Cells) -> HeatMap | None:
     """Draw test accuracy of every strategy (down) with every encoder and pooling (across); None without a figure.
 
     The least accurate cell is the palest, the most accurate one the fullest.
@@ -239,7 +241,7 @@ def heat_map(cells: Cells) -> charts.HeatMap | None:
     columns, strategies = unique(place for place, _ in values), unique(name for _, name in values)
     low, high = min(values.values()), max(values.values())
     shades = [[(values.get((c, r), low) - low) / (high - low or 1.0) for c in columns] for r in strategies]
-    drawn = charts.heat_map("Accuracy", strategies, columns, shades, [])
+    drawn = draw_heat_map("Accuracy", strategies, columns, shades, [])
 
     def tip(key: tuple[str, str]) -> str:
         return f"{100 * values[key]:.2f}" if key in values else tips.get(key, NOT_ASKED.reason)

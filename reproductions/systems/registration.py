@@ -12,7 +12,7 @@ from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.io.unavailable import Unavailable, read_unavailable
 from sentence_distillery.teachers.options import AnyTeacher
 
-WITH_HEAD, FOR_SEARCH, FINE_TUNED = "student, MLP head", "student, for search", "student, fine-tuned"  # variants
+WITH_HEAD, FINE_TUNED = "student, MLP head", "student, fine-tuned"  # variants
 
 
 @dataclass(frozen=True)

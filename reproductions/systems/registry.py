@@ -10,9 +10,10 @@ from functools import partial
 from reproductions.paper1.word_vectors.glove import load_glove
 from reproductions.paper1.word_vectors.model import WordVectors
 from reproductions.paper2.pairs.simcse import CONFIG
-from reproductions.systems.options import Reference
-from reproductions.systems.registration import FINE_TUNED, FOR_SEARCH, WITH_HEAD, Registered, SystemInputs, load_variant
+from reproductions.systems.registration import FINE_TUNED, WITH_HEAD, Registered, SystemInputs, load_variant
 from reproductions.systems.systems import StudentSystem, System, TeacherSystem, TextSystem, WordSystem
+from sentence_distillery.domain.options import Reference
+from sentence_distillery.domain.systems import ABOUT, STUDENT, TEACHER
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.unavailable import Unavailable, read_unavailable
 from sentence_distillery.teachers.options import Teacher, VectorTeacher
@@ -111,20 +112,11 @@ SYSTEMS = [
         partial(student, "paper student", "paper_student"),
         paper="paper1",
     ),
-    Registered(
-        "student",
-        "the static encoder that this project distils: a mean of token vectors trained on the teacher’s embeddings",
-        partial(student, "student", "student"),
-    ),
+    Registered(STUDENT, ABOUT[STUDENT], partial(student, STUDENT, "student")),
     Registered(
         WITH_HEAD,
         "the student with a hidden layer after the sum of its token vectors, trained on the same soft labels",
         partial(variant, WITH_HEAD, "mlp_head"),
-    ),
-    Registered(
-        FOR_SEARCH,
-        "the student trained further on sentences and passages, with dimensions that equal words share",
-        partial(variant, FOR_SEARCH, "search_student"),
     ),
     Registered(
         FINE_TUNED,
@@ -132,12 +124,7 @@ SYSTEMS = [
         "human ratings of STS-B train. It is the only system trained on human ratings.",
         partial(variant, FINE_TUNED, "fine_tuned_student"),
     ),
-    Registered(
-        "teacher",
-        "the transformer that the student was distilled from; teacher L3 is a second one",
-        teacher,
-        trained=False,
-    ),
+    Registered(TEACHER, ABOUT[TEACHER], teacher, trained=False),
     Registered(
         "SimCSE",
         "an encoder fine-tuned here by contrastive learning: two dropout masks of one sentence make a "

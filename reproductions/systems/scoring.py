@@ -2,30 +2,26 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import cycle, islice
 from pathlib import Path
 
 from reproductions.paper1.word_vectors.weighting import Weighting
-from reproductions.systems.data import CALIBRATED, EvaluationData, sample
+from reproductions.systems.data import CALIBRATED, EvaluationData
 from reproductions.systems.options import Evaluate
 from reproductions.systems.registry import Loader
 from reproductions.systems.systems import TOKENS, StudentSystem, System, WordSystem, features, means
 from reproductions.systems.weighted import Scheme, embed, fit_schemes, save_schemes
+from sentence_distillery.evaluation.present import sample
 from sentence_distillery.evaluation.protocols.metrics import Calibration, calibration, on_five, similarity_figures
 from sentence_distillery.evaluation.protocols.sgd import PROTOCOL, SENTIMENT_METRICS, classify
 from sentence_distillery.evaluation.protocols.similarity import correlations, cosines
 from sentence_distillery.evaluation.results import Result, as_result, count
+from sentence_distillery.evaluation.scoring import speed
 from sentence_distillery.evaluation.sets.data import DocumentSet, PairSet
 from sentence_distillery.evaluation.tasks import scored
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.progress import track
-from sentence_distillery.runtime.stopwatch import Work, timed
-
-WARM_UP = 64  # sentences
-FIRST_SAMPLE = 128  # sentences; the sample grows until it takes long enough
-RUNS = 5
 
 Seen = Callable[[str, str, PairSet, Floats], None]  # gets a system, a weighting, pairs and their cosines
 
@@ -98,22 +94,9 @@ def word_results(system: WordSystem, pairs: PairSet) -> Iterator[Result]:
         yield Result(system.name, pairs.name, pairs.split, "cosine", metric, value, len(known))
 
 
-def speed(system: System, sentences: list[str], least: float) -> Result:
-    """Measure sentences per second from text to embeddings, in one call without our own threads.
-
-    The figure is the median of RUNS on a sample that takes `least` seconds; too few sentences are repeated.
-    """
-
-    def encode(count: int) -> Work:
-        sample = list(islice(cycle(sentences), count))
-        return lambda: system.pool(system.token_ids(sample), [None])
-
-    encode(WARM_UP)()
-    count = FIRST_SAMPLE
-    while timed(encode(count)).median < least:
-        count *= 2
-    rate = timed(encode(count), RUNS).rate(count)
-    return Result(system.name, "corpus", "", "encode", "sentences_per_second", rate, count)
+def own_means(system: System, texts: list[str]) -> Floats:
+    """Embed texts by the system's own mean in one call, which is timed."""
+    return system.pool(system.token_ids(texts), [None])[0]
 
 
 def unit_means(system: System, texts: list[str]) -> Floats:
@@ -150,7 +133,8 @@ def score(
     for task in data.tasks:
         for each in scored(partial(unit_means, system), task):
             yield as_result(system.name, *task.place, each, with_interval=False)
-    yield speed(system, data.corpus[: params.speed_sentences], params.speed_seconds)
+    sentences = data.corpus[: params.speed_sentences]
+    yield speed(system.name, partial(own_means, system), sentences, params.speed_seconds)
 
 
 def unavailable_results(name: str, reason: Unavailable, data: EvaluationData) -> Iterator[Result]:
@@ -204,12 +188,3 @@ def score_all(
             count(result, counters)
             yield result
         del system  # before the next one is loaded
-
-
-def headline(results: list[Result]) -> dict[str, float]:
-    """Return each system's own mean on each test split, and its speed, under flat keys for `dvc metrics`."""
-    return {
-        "/".join(part for part in (result.system, result.dataset, result.metric) if part != "corpus"): result.value
-        for result in results
-        if result.split != "dev" and result.protocol in ("mean", "encode") and isinstance(result.value, float)
-    }

@@ -1,22 +1,12 @@
-"""Score an encoder that is not in results.csv on STS-B and SICK-R, or draw its test pairs again."""
+"""Score an encoder that is not in results.csv on STS-B and SICK-R."""
 
 from collections.abc import Callable
 
-import numpy as np
-
-from reproductions.systems.data import pair_sets
-from reproductions.systems.systems import System, means
-from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.evaluate import Function, evaluate
-from sentence_distillery.evaluation.protocols.metrics import as_printed, on_five
-from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.sets.data import BenchmarkData, Split
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
-
-DRAWS = 1_000
-DIGITS = 5
 
 Encode = Callable[[list[str]], Floats]  # (sentences, dimension) float32
 
@@ -57,35 +47,3 @@ def scores(encode: Encode, benchmarks: BenchmarkData) -> dict[str, float]:
             if result.metric != "mae":
                 figures[f"{name}/{split}/{result.metric}"] = result.value
     return figures
-
-
-def draws(system: System, benchmarks: BenchmarkData) -> dict[str, list[float | None]]:
-    """Compute a system's figures on rated test pairs in each of 1,000 draws of the pairs (Efron 1979).
-
-    Sets of equal size have equal draws. So the draws of two versions of a student differ by the model alone, and the
-    interval of their difference is much narrower than those of both.
-
-    Args:
-        system: The student.
-        benchmarks: The sets.
-
-    Returns:
-        1,000 values of five digits for each figure, by "<system>/<set>/<metric>"; None for a draw without a figure,
-        such as one of pairs with equal ratings. A figure that no draw has is left out.
-    """
-    found = dict[str, list[float | None]]()
-    for pairs in pair_sets(benchmarks, "pairs", ("test",)):
-        assert pairs.scores is not None and pairs.scale is not None
-        predicted = cosines(means(system, pairs.sentences1), means(system, pairs.sentences2))
-        drawn = bootstrap.counts(len(predicted), DRAWS)
-        errors = np.abs(as_printed(predicted) - on_five(pairs.scores, pairs.scale))
-        figures = {
-            "pearson": bootstrap.pearson(predicted, pairs.scores, drawn),
-            "spearman": bootstrap.spearman(predicted, pairs.scores, drawn),
-            "mae": bootstrap.means(errors, drawn),
-        }
-        for metric, values in figures.items():
-            known = [round(float(value), DIGITS) if np.isfinite(value) else None for value in values]
-            if any(value is not None for value in known):
-                found[f"{system.name}/{pairs.name}/{metric}"] = known
-    return found

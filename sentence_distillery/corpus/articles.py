@@ -28,13 +28,9 @@ class Origins:
 
 
 class Articles:
-    """Articles that can be read several times, a few hundred in memory.
+    """Articles that can be read several times, a few hundred in memory: a table, or a directory of parts, of ARTICLES.
 
-    Args:
-        given: A table of the schema ARTICLES, or a directory of part-*.parquet files with that schema.
-
-    Raises:
-        InputError: If the table has another schema, or the directory no such file; later, if a file is damaged.
+    Raises InputError if the table has another schema, or the directory no such file; later, if a file is damaged.
     """
 
     def __init__(self, given: Path | pa.Table) -> None:
@@ -59,20 +55,15 @@ class Articles:
             table = _columns(part, ["source", "published"])
             encoded = table["source"].combine_chunks().dictionary_encode()
             codes = [names.setdefault(name, len(names)) for name in encoded.dictionary.to_pylist()]
+
+            # Sources are numbered over all parts, so that a line that repeats in two of them is found.
             sources.append(np.array(codes, np.int32)[encoded.indices.to_numpy()])
             days.append(table["published"].cast(pa.int32()).fill_null(NO_DAY).to_numpy())
         return Origins(list(names), np.concatenate(sources), np.concatenate(days))
 
 
 def articles_from_texts(texts: Iterable[str], source: str = "texts") -> pa.Table:
-    """Make articles of texts, such as the lines of a file.
-
-    Args:
-        texts: One text for each article.
-        source: Their source; a line that repeats within one source is boilerplate.
-
-    Returns:
-        A table of the schema ARTICLES, whose urls are `<source>#1`, `<source>#2` ...
+    """Make a table of ARTICLES, with a text each; a line that repeats within one source is boilerplate.
 
     >>> articles_from_texts(["It rained.", "Ships wait."], "notes")["url"].to_pylist()
     ['notes#1', 'notes#2']

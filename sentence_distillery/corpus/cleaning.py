@@ -72,22 +72,19 @@ def clean(
 ) -> dict[str, Any]:
     """Clean articles and write `part-*.parquet`, `dropped.parquet` and `held_out.parquet` to a directory.
 
-    Their schemas are SENTENCES, DROPPED and HELD_OUT.
-
     Args:
         articles: A directory of part-*.parquet files, or a table, of the schema ARTICLES; `articles_from_texts` makes
             one of plain texts.
         target: Directory to write; it is replaced as a whole, or not at all.
         options: Language, lengths and thresholds.
-        fingerprints: Fingerprints of the evaluation texts, (texts,) uint64; their sentences are dropped.
-        where: On how many processes, or on which Dask cluster, articles are examined; the outputs are the same.
+        fingerprints: Of the evaluation texts, (texts,) uint64; their sentences are dropped.
+        where: On how many processes, or on which Dask cluster; the outputs are the same.
         counters: Counts sentences that are kept, and those that are dropped, by reason.
         held_out: How much is kept out of the training text; None writes an empty `held_out.parquet`.
         pool: The texts of a fixed pool, HELD_OUT; they go to `held_out.parquet`, whatever `held_out` says.
 
     Returns:
-        The corpus at a glance, as JSON can hold it: documents, sentences and words by source and by time, the growth
-        of the vocabulary, and examples of what was kept and dropped.
+        The corpus at a glance, as JSON can hold it: sums by source and by time, growth of the vocabulary, examples.
 
     Raises:
         InputError: If an article file is missing or damaged, the language is unknown, no sentence is kept, or the
@@ -141,6 +138,8 @@ def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) 
         minimum_tokens=options.minimum_tokens,
         maximum_tokens=options.maximum_tokens,
     )
+
+    # Origins are read in a thread beside, since the workers take a second to start.
     texts = track(articles.texts(), len(articles), "articles")
     with ThreadPoolExecutor(1) as beside:
         reading = beside.submit(articles.origins)  # while the processes start
@@ -160,6 +159,8 @@ def shards(texts: Iterable[str], part_documents: int) -> Iterator[tuple[int, lis
         if len(shard) == EXAMINED_AT_ONCE or size >= EXAMINED_CHARACTERS or number % part_documents == 0:
             yield number - len(shard), shard
             shard, size = [], 0
+
+    # What is left over is a shard, too.
     if shard:
         yield number - len(shard), shard
 
@@ -249,6 +250,8 @@ def in_threads(function: Callable[[Item], Result], items: Iterable[Item], thread
     if threads == 1:
         yield from map(function, items)
         return
+
+    # As many results wait as keep the threads busy; more would fill the memory.
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         for item in items:
@@ -271,6 +274,8 @@ def count(decisions: Decisions, removed: Counter[str], counters: Counters, pool:
         details |= {"documents held out": len(pool["document"].unique()), "held out": len(pool), "fixed pool": 1}
     elif decisions.held_out.any():
         details |= {"documents held out": int(decisions.held_out.sum()), "held out": decisions.held_out_sentences}
+
+    # Sorted, so that the file of counters has one form.
     counters.details.update(sorted(details.items()))
     if not kept:
         raise InputError(

@@ -118,6 +118,8 @@ class Decisions:
         in_kept, sizes = self.in_kept, np.maximum(np.diff(self.starts), 1)
         own = np.bincount(self.sentences[in_kept], minlength=len(SENTENCE_REASONS)).tolist()
         dropped = Counter(dict(zip(SENTENCE_REASONS[1:], own[1:], strict=True)))
+
+        # Sentences of a dropped document count under the document's reason.
         documents: Counter[str] = Counter()
         for code, reason in enumerate(DOCUMENT_REASONS):
             documents[reason] = int((self.documents == code).sum())
@@ -151,7 +153,7 @@ def decide(
     held_out: HeldOut | None = None,
     pool: Pool | None = None,
 ) -> Decisions:
-    """Decide which documents and sentences are dropped, and why.
+    """Decide which of the examined documents and sentences are dropped, and why.
 
     Args:
         documents: The result of `examine` for all documents.
@@ -166,6 +168,8 @@ def decide(
     reasons, originals = _document_reasons(documents, clean.near_duplicate_threshold, threads, pool)
     starts = np.concatenate([[0], np.cumsum(documents.sentences)])
     kept = _sentence_reasons(documents, sentences, reasons == 0, sources, evaluated, clean, pool)
+
+    # Held out last, of what everything else has kept.
     apart = np.zeros(len(reasons), bool)
     if held_out is not None and pool is None:
         sums = np.concatenate([[0], np.cumsum(kept == 0)])
@@ -217,6 +221,8 @@ def _sentence_reasons(
         "held out": among(sentences.identity, np.empty(0, np.uint64) if pool is None else pool.sentences),
         "limit": _beyond(counts),
     }
+
+    # The first reason counts; the order is that of the tests.
     reasons = sentences.fault.copy()
     for name, failed in tests.items():
         reasons[failed & (reasons == 0)] = SENTENCE_REASONS.index(name)
@@ -243,18 +249,16 @@ def _beyond(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
 def draw_held_out(sentences: NDArray[np.int64], identities: NDArray[np.uint64], options: HeldOut) -> NDArray[np.bool_]:
     """Mark the documents, (documents,) bool, that are held out: in the order of their ranks, while they fit.
 
-    Args:
-        sentences: How many sentences of each document cleaning keeps, (documents,).
-        identities: The identity of each document, (documents,).
-        options: The share, the maximum and the seed.
+    `sentences` counts those that cleaning keeps of each document.
 
-    Example:
-        >>> options = HeldOut(share=0.5, maximum_sentences=9, seed=1)
-        >>> draw_held_out(np.array([1, 1, 1, 1]), np.arange(4, dtype=np.uint64), options)
-        array([False,  True, False,  True])
+    >>> options = HeldOut(share=0.5, maximum_sentences=9, seed=1)
+    >>> draw_held_out(np.array([1, 1, 1, 1]), np.arange(4, dtype=np.uint64), options)
+    array([False,  True, False,  True])
     """
     held_out = np.zeros(len(sentences), bool)
     left = min(int(options.share * sentences.sum()), options.maximum_sentences)
+
+    # By a rank of each text's own: a text that was held out stays so when the corpus grows.
     candidates = np.flatnonzero((sentences > 0) & (sentences <= left))
     for document in candidates[np.argsort(ranks(identities[candidates], options.seed), kind="stable")].tolist():
         if left == 0:

@@ -124,8 +124,12 @@ def _lines(
     sizes = np.array([len(line) for lines in documents for line in lines], np.int64)
     starts = np.cumsum(sizes) - sizes
     place = np.arange(len(identity)) - np.repeat(starts, sizes)
+
+    # The hash of a line depends on the order of its sentences.
     mixed = (identity ^ place.astype(np.uint64)) * _MIX
     lines = np.add.reduceat(mixed ^ (mixed >> np.uint64(32)), starts) if len(starts) else mixed
+
+    # A line that one document repeats counts once for it.
     numbers = np.repeat(np.arange(len(documents)), list(map(len, documents))).astype(np.uint64)
     opens = np.zeros(len(identity), bool)
     opens[starts[np.unique(lines ^ (numbers * _MIX), return_index=True)[1]]] = True
@@ -154,6 +158,8 @@ def _in_language(documents: list[list[list[str]]], known: NDArray[np.bool_], lan
         found[place] = is_in_language(text, language)
         if len(text) < SHORTEST:
             short[place] = text
+
+    # Short texts say little alone; together they are a sample that is long enough.
     if not is_in_language(" ".join(short.values()), language, LONG_SAMPLE):
         alike = sum(len(_text(documents[place])) < SHORTEST for place in np.flatnonzero(known).tolist())
         found[list(short)] = alike >= len(short)

@@ -52,6 +52,8 @@ def near_duplicates(documents: NDArray[np.uint16], threshold: float, threads: in
     with ThreadPoolExecutor(threads) as pool:
         recurs = np.stack([*pool.map(partial(_shared, documents, count), range(count))], axis=1)
     kept: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
+
+    # In their order: a later document is compared with the earlier ones that were kept.
     for document in np.flatnonzero(recurs.any(axis=1)).tolist():
         places = [(band, _band(documents[document], band, count)) for band in np.flatnonzero(recurs[document]).tolist()]
         candidates = sorted({other for place in places for other in kept[place]})

@@ -42,6 +42,8 @@ def fingerprints(texts: Sequence[str]) -> NDArray[np.uint64]:
     kept = joined.lower().encode("ascii").translate(None, _NEITHER_IN_ASCII).split(b"\n")
     if len(kept) != len(texts):  # a text contains line ends
         kept = [b""] * len(texts)
+
+    # The others, and texts of other scripts, one by one.
     for number, text in enumerate(texts):
         if not kept[number]:
             kept[number] = _neither().sub("", unicodedata.normalize("NFC", text).casefold()).encode("utf-8")

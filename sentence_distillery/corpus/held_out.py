@@ -34,17 +34,9 @@ def read_pool(file: Path) -> pa.Table | None:
 
 
 def draw_pool(articles: pa.Table, options: Clean, held_out: HeldOut, file: Path, where: Shards) -> int:
-    """Clean articles, hold out a share of them, and write that as a pool; return the number of its texts.
+    """Clean the first edition of a corpus, hold out a share, write that as a pool, and return the number of its texts.
 
-    Args:
-        articles: The first edition of a corpus, of the schema ARTICLES.
-        options: How it is cleaned.
-        held_out: How much is held out.
-        file: The pool to write.
-        where: On how many processes.
-
-    Raises:
-        InputError: No sentence is left, or the file cannot be written.
+    Raises InputError if no sentence is left, or the file cannot be written.
     """
     with tempfile.TemporaryDirectory() as directory:
         target = Path(directory) / "sentences"

@@ -73,6 +73,8 @@ def _marked(text: str) -> str | None:
         text = text.replace("<![CDATA[", "").replace("]]>", "")
     lower = text.lower()
     ends = {name: lower.rfind(f"</{name}") for name in _UNTIL_END} | {_COMMENT: text.rfind(_COMMENT_END)}
+
+    # Every sign < becomes either a tag that the parser knows or the text that it is.
     pieces, begin = [], 0
     while (place := text.find("<", begin)) >= 0:
         pieces.append(text[begin:place])
@@ -96,6 +98,8 @@ def _token(text: str, place: int, ends: dict[str, int]) -> tuple[int, str]:
     name = tag[2].lower()
     if name in _INLINE or name in _BLOCK or name in ("html", "body"):
         return tag.end(), tag[0] + ("\n\n" if tag[1] and name in _BLOCK else "")
+
+    # Without its end such a tag would swallow the rest of the text.
     if name in _UNTIL_END and (tag[1] or ends[name] > place):
         return tag.end(), tag[0]
     return (place + 1, "&lt;") if text[place - 1 : place].isalnum() else (tag.end(), "")

@@ -60,6 +60,8 @@ class Overview:
         self._lengths: list[int] = []  # of each piece, and its different words
         self._different: list[pa.StringArray] = []
         self._lines: Counter[str] = Counter()
+
+        # Examples are drawn before the parts are written, so that no text waits in memory.
         generator = np.random.default_rng(SEED)
         self._rows = _draw_sentences(decisions, generator)
         copies = np.flatnonzero(decisions.originals >= 0)
@@ -125,6 +127,8 @@ class Overview:
             "sentences": np.bincount(groups, self._sentences),
             "words": np.bincount(groups, self._words),
         }
+
+        # With the most words first; the others are in no row.
         order = np.argsort(-columns["words"], kind="stable")[:most]
         return [
             {"name": name(int(distinct[place]))} | {column: int(sums[place]) for column, sums in columns.items()}
@@ -139,6 +143,8 @@ class Overview:
         length = next((length for length in (10, 7) if len({text[:length] for text in texts.values()}) <= PERIODS), 4)
         labels = sorted({text[:length] for text in texts.values()})
         places = {day: labels.index(text[:length]) for day, text in texts.items()} | {NO_DAY: len(labels)}
+
+        # Documents without a day are a row of their own, the last one.
         distinct, inverse = np.unique(days, return_inverse=True)
         codes = np.array([places[int(day)] for day in distinct])[inverse]
         rows = self._by(codes, lambda code: labels[code] if code < len(labels) else None, len(labels) + 1)

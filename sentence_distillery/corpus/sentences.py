@@ -90,6 +90,8 @@ def _english(paragraph: str) -> list[str]:
             end = match.end(2 if paragraph.startswith("[") else 3)
             sentences.append(paragraph[begin:end].strip())
             begin = end
+
+    # What follows the last end is a sentence without a mark.
     last = paragraph[begin:].strip()
     return [*sentences, last] if last else sentences
 
@@ -103,10 +105,14 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
     marks = text[match.start() : match.end(1)]
     small = first.islower()
     stop = match.start()
+
+    # A mark other than a full stop ends a sentence, unless a name has it or it goes on in a small letter.
     if marks != ".":
         if marks == "!" and text[text.rfind(" ", begin, stop) + 1 : stop].lower().lstrip(_OPENING) in _EXCLAIMED:
             return False
         return not small or not (closing or marks[0] in ".…")
+
+    # A full stop may belong to an abbreviation or a number: the words around it decide.
     word = text[text.rfind(" ", begin, stop) + 1 or begin : stop]
     ordinary = len(word) > 2 and word.isalpha() and word.lower() not in _KNOWN
     if first.isdigit() and len(word.lstrip(_OPENING)) <= LONGEST_ABBREVIATION and _is_reference(text, begin, match):
@@ -165,5 +171,7 @@ def _pieces(paragraph: str) -> list[str]:
         end = end if end > 0 else start + LONGEST_PIECE
         pieces.append(paragraph[start:end])
         start = end
+
+    # At a blank if there is one, so that no word is cut.
     pieces.append(paragraph[start:])
     return pieces

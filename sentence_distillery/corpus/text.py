@@ -118,6 +118,8 @@ def paragraphs(text: str) -> list[str]:
     width = max(map(len, lines))
     if width > WRAP_WIDTH or not any(map(_goes_on, lines[1:])):
         return [line for line in lines if line]
+
+    # Lines of hard-wrapped text are joined until one of them begins a block.
     blocks: list[list[str]] = [[]]
     for line in lines:
         last = blocks[-1]
@@ -139,6 +141,8 @@ def _begins_block(block: list[str], line: str, width: int) -> bool:
     room = _FULL * width - len(before) - 1
     if len(line.partition(" ")[0]) <= room:
         return True
+
+    # A list mark begins an item, or is a number or a dash that wrapping has put there.
     mark = _LIST_MARK.match(line)
     if mark is None:
         return False

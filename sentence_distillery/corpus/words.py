@@ -63,6 +63,8 @@ class Words:
         last = np.repeat(boundaries[1:], lengths)
         begin = np.arange(boundaries[0], boundaries[-1])
         end = np.minimum(begin + size, last)
+
+        # Runs that reach beyond their document are left out, but a short document is one run.
         whole = (begin == first) | (begin + size <= last)
         hashes = self._hashes(self.starts[begin[whole]], self.starts[end[whole]])
         counts = np.where(lengths == 0, 0, np.maximum(lengths - size + 1, 1))
@@ -80,6 +82,8 @@ def find_words(sentences: Sequence[str]) -> Words:
     word = _in_words(content, classes)
     ends = np.flatnonzero(content == _LINE_END)
     kept = content[word]
+
+    # A word begins and ends where the mark of its bytes changes.
     edges = np.flatnonzero(np.diff(word, prepend=False))  # begin and end of each word, in turns; no word ends the text
     first = edges[::2]
     starts = np.concatenate([[0], np.cumsum(edges[1::2] - first)])
@@ -122,6 +126,8 @@ def _classes(content: NDArray[np.uint8], rare: str) -> NDArray[np.uint8]:
     character_classes = _plane_classes()[np.minimum(codes, _PLANE)]
     for place in np.flatnonzero(codes >= _PLANE):
         character_classes[place] = _class(int(codes[place]))
+
+    # The first byte of a character bears its class, the others only whether they are in a word.
     firsts = np.flatnonzero(content >= 0xC0)
     classes[firsts] = character_classes
     for further, least in enumerate((0x80, 0x800, 0x10000), start=1):
@@ -156,6 +162,8 @@ def _in_words(content: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray
     places = places[
         word[places - 1] & word[places + 1]
     ]  # the last character is a line end, so no index leaves the text
+
+    # A closing s is cut off, as in the firm's.
     clitic = (content[places + 1] == _S) & ~word[places + 2]
     joins = ~clitic
     for again in np.flatnonzero(clitic[:-1] & (np.diff(places) == 2)) + 1:

@@ -51,6 +51,8 @@ class Archive:
         for path in self._directory.glob("*.warc.gz"):
             if path.name not in known:
                 path.unlink()
+
+        # A record that the database does not know was being written when the process was killed.
         for name, end in known.items():
             path = self._directory / name
             if not path.exists() or path.stat().st_size < end:
@@ -98,6 +100,8 @@ class Archive:
     def read(self, place: Place) -> bytes:
         """Return the payload of a record as transferred; raises InputError if the file is damaged."""
         path = self._directory / place.file
+
+        # Only the record's own bytes, and checked against its digest.
         try:
             with path.open("rb") as file:
                 file.seek(place.offset)

@@ -92,6 +92,8 @@ def packaged_articles() -> Iterator[Row]:
         raise InputError(
             f"{corpus} cannot be read: {error.strerror}; run `pip install --force-reinstall gensim`."
         ) from error
+
+    # A document is a line of the file.
     for number, text in enumerate(lines, start=1):
         url = f"package:gensim/lee_background.cor#{number}"
         yield {"url": url, "source": "lee", "published": None, "title": None, "text": text}
@@ -100,13 +102,8 @@ def packaged_articles() -> Iterator[Row]:
 def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | None = None) -> Iterator[Row]:
     """Yield the articles of all inputs in order, as rows of ARTICLES; the files of a directory are sorted by name.
 
-    Args:
-        inputs: Files or directories, with their formats and columns.
-        counters: Counts, as details, dates that are not understood, and files and articles that are ignored, by reason.
-        root: Directory that all inputs must lie in; None allows any.
-
-    Raises:
-        InputError: If an input is missing, lies outside of `root`, cannot be read, or lacks a column.
+    Counts dates that are not understood, and files and articles that are ignored. Raises InputError if an input is
+    missing, lies outside of `root`, cannot be read, or lacks a column.
     """
     for given in inputs:
         for path in input_files(given, counters, root):
@@ -116,6 +113,8 @@ def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | No
                 article = (
                     _text_article(path, row) if whole else _article(place, row, given.columns, path.stem, counters)
                 )
+
+                # Counted, not silently left out: a mistyped source would leave an empty corpus.
                 if given.sources and article["source"] not in given.sources:
                     _count(counters, OTHER_SOURCES, 1)
                 else:
@@ -220,6 +219,8 @@ def write_articles(directory: Path, articles: Iterable[Row]) -> None:
         if len(rows) == PART_ARTICLES:
             _write_part(directory, part, rows)
             rows, part = [], part + 1
+
+    # The last part is shorter.
     if rows:
         _write_part(directory, part, rows)
 

@@ -36,6 +36,8 @@ def parse_date(text: str) -> date | None:
         if match:
             parts = match.groupdict()
             month = MONTHS.index(parts["name"][:3].lower()) + 1 if "name" in parts else int(parts["month"])
+
+            # Numbers in the form of a date may be none, such as the 31st of June.
             try:
                 return date(int(parts["year"]), month, int(parts["day"]))
             except ValueError:

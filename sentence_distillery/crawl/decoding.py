@@ -50,6 +50,8 @@ def _gunzip(payload: bytes, limit: int) -> bytes:
     if not payload.startswith(_GZIP_MAGIC):
         raise Unreadable("content encoding: not gzip")
     found = b""
+
+    # Several members one after the other are one file.
     while payload.startswith(_GZIP_MAGIC):
         decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
         found += _inflate(decoder.decompress, payload, limit - len(found))
@@ -61,6 +63,7 @@ def _gunzip(payload: bytes, limit: int) -> bytes:
 
 def _undeflate(payload: bytes, limit: int) -> bytes:
     """Decompress the zlib format (RFC 9110, 8.4.1.2), or raw deflate, which servers send as often."""
+    # Some servers send the raw stream under the name of the wrapped one.
     for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
         decoder = zlib.decompressobj(bits)
         try:

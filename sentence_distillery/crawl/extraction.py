@@ -77,6 +77,8 @@ def analyse(request: dict[str, Any], payload: bytes) -> Result:
         if request["kind"] == "page":
             check_type(request["content_type"])
             return _page(decoded(body, request["content_type"]), request["url"])
+
+        # Sitemaps are often packed as files, whatever the headers say.
         links = _list(request["kind"], gunzipped(body, request["limit"]), request["url"])
     except Unreadable as unreadable:
         return {"links": [], "article": False, "reason": str(unreadable)}
@@ -93,6 +95,8 @@ def _xml(body: bytes) -> Any:
         root = etree.fromstring(_AMPERSAND.sub("&amp;", _xml_text(body)).encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:  # if the parser finds nothing that it could recover
         raise Unreadable("not XML") from error
+
+    # Many a missing sitemap is answered by a page of HTML.
     if root is None:
         raise Unreadable("not XML")
     if etree.QName(root).localname.lower() == "html":
@@ -221,6 +225,8 @@ def _certain(day: str | None, html: str) -> str | None:
     certain = (
         rf"{year}[/.-]?0?{month}[/.-]?0?{date}|{name}\W+0?{date}\w*\W+{year}|0?{date}\w*\W+(?:of\W+)?{name}\W+{year}"
     )
+
+    # A day that another form of the page's date confirms is certain.
     ambiguous = re.search(rf"(?<!\d){either}(?!\d)", html)
     known = re.search(rf"(?<!\d)(?:{certain})(?!\d)", html, re.IGNORECASE)
     return None if ambiguous and not known else day
@@ -234,6 +240,8 @@ def _obstacle(lines: Iterable[str]) -> str | None:
         kind = next((kind for kind, notice in _OBSTACLES.items() if notice.search(line)), None)
         kinds[kind or "other"] += len(line)
         prose += len(line) if kind is None and len(line) >= PROSE else 0
+
+    # A notice beside an article is no obstacle; one in place of it is.
     other = kinds.pop("other", 0)
     found = bool(kinds) and prose < LONG_PROSE and 2 * kinds.total() > other
     return max(kinds, key=kinds.__getitem__) if found else None
@@ -252,6 +260,7 @@ def trimmed(text: str, titles: Iterable[str], block: Any) -> str:
         words = _squeezed(line)
         return words in around or (inside is not None and len(line) < PROSE and words not in inside)
 
+    # Only from the ends: the same words within the article belong to it.
     while lines and is_around(lines[0]):
         lines.pop(0)
     while lines and is_around(lines[-1]):
@@ -271,6 +280,8 @@ def _links(tree: HtmlElement) -> Iterator[list[str | None]]:
     if sent := _refreshed(tree):
         seen.add(target := _resolved(base, sent))
         yield [target, "page", None, None]
+
+    # Links of the head lead to further pages of a list, those of the body unless they say nofollow.
     for node in tree.iter("a", "area", "link"):
         target, relation = node.get("href"), (node.get("rel") or "").lower().split()
         wanted = {"next", "prev", "canonical"} & {*relation} if node.tag == "link" else "nofollow" not in relation
@@ -331,6 +342,7 @@ def _json_of(text: str) -> Any:
 
 def _json_types(content: Any) -> Iterator[str]:
     """Yield the types of the things that JSON-LD describes: one, a list, a graph, or the main thing of a page."""
+    # A page may nest what it describes to any depth, so no recursion.
     things = [content]
     while things:
         thing = things.pop()

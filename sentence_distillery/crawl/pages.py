@@ -81,6 +81,7 @@ class Pages:
 
     def _followed(self, parent: Link, url: str, kind: str, published: str | None, modified: str | None) -> Link | None:
         try:
+            # A link out of the site is counted, one that would be a page of it is listed.
             link = self._scope.follow(url, parent, kind)
             if not self._may_be_wanted(published, modified):
                 raise Refused(OUTSIDE_DATES, link)

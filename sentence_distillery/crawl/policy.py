@@ -164,6 +164,8 @@ class Scope:
             url = scope.with_scheme(normalise(location, source.url))
         except Refused as refused:
             raise Refused(f"redirect refused: {refused.reason}") from refused
+
+        # A redirect leads out of the site more easily than a link, and is believed less.
         link = Link(url, source.site, source.kind, source.depth, source.redirects + 1)
         if link.host not in scope.site.hosts and is_private_literal(link.host):
             raise Refused("redirect refused: private address")

@@ -159,6 +159,8 @@ class RobotsMiddleware:
                 )
             self._slow.add(host)
             raise IgnoreRequest(TOO_SLOW)
+
+        # Said once for a host: the crawl goes on, but it takes days.
         if delay >= LONG_DELAY and host not in self._slow:
             self._slow.add(host)
             log.warning("%s asks for %g s between two requests: %d pages a day", host, delay, 86_400 // delay)

@@ -55,6 +55,8 @@ def web_articles(web: Web, state: Path, directory: Path, counters: Counters) -> 
             raise InputError(
                 f"{state} could not be written: {error}. The fetched pages are kept; free some space, then run again."
             ) from error
+
+        # Which page stands for a text can be said only after all were read.
         choice = Choice(web, scope, store, limit)
         for row in choice.dropped:
             counters.drop(row["reason"])
@@ -77,6 +79,8 @@ def check(web: Web) -> None:
             "web.contact is not set; give an e-mail address or a web page where the sites' operators can reach you, "
             "such as you@example.org. It is sent with each request."
         )
+
+    # A start page that the crawl would refuse is a mistake in the options.
     scope = Scope(web)
     for link in scope.seeds():
         try:
@@ -100,6 +104,8 @@ def _crawl(web: Web, scope: Scope, store: Store, counters: Counters) -> str | No
     """Fetch and analyse missing pages; return the limit that ended it, or None if the snapshot is complete."""
     pages = Pages(store, scope, web)
     limit = None
+
+    # What an earlier run had fetched is read before the network is asked.
     try:
         store.unblock()
         if not store.finished:
@@ -124,6 +130,8 @@ def _fetch(web: Web, scope: Scope, store: Store, pages: Pages) -> str | None:
     if store.has_queued():
         run(work)
     log.info("%s", describe(work))
+
+    # Pages that robots.txt blocks for this run are asked for again by the next one.
     left = store.states()
     if not {"queued", "fetched", "blocked"} & {*left}:
         store.finish()
@@ -176,6 +184,8 @@ class Choice:
             return "not an article's URL"
         if "text" not in result or not (result["article"] or says):
             return str(result["reason"])
+
+        # What the user asks for comes last, since it needs the text.
         if len(tokenize(result["text"])) < self._web.minimum_words:
             return "short"
         if fault := self._date_fault(result["published"]):
@@ -197,6 +207,8 @@ class Choice:
         """Choose one page for each canonical URL, and one for each text: the first by URL."""
         first: dict[str, str] = {}  # canonical URL, or digest of the text -> the page that was chosen
         self._analysed: set[str] = set()
+
+        # The first of equals by URL, so that each run chooses the same page.
         for link, result, canonical in self._candidates():
             text = hashlib.sha256(" ".join(result["text"].split()).encode()).hexdigest()
             chosen = first.get(canonical) or first.get(text)

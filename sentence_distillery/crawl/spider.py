@@ -149,6 +149,8 @@ class NewsSpider(Spider):
         store, location = self.work.store, answer.header("location")
         if answer.status in (200, 304):
             return self._keep(entry, answer)
+
+        # Redirects and retries are steps of the store, so that a kill loses none of them.
         if 300 <= answer.status < 400 and location is not None:
             try:
                 store.redirect(entry, answer.status, self.work.scope.redirect(location, entry.link))
@@ -261,11 +263,15 @@ def run(work: Work) -> None:
     process = AsyncCrawlerProcess(_settings(work))
     logging.disable(logging.NOTSET)
     logging.getLogger("scrapy").setLevel(logging.CRITICAL)  # this project counts, lists and shows each error itself
+
+    # A reason of the end tells a finished crawl from one that a signal stopped.
     crawler = process.create_crawler(NewsSpider)
     reasons: list[str] = []
     crawler.signals.connect(lambda reason: reasons.append(reason), signals.spider_closed, weak=False)
     done = process.crawl(crawler, work=work)
     process.start()
+
+    # Scrapy logs errors of callbacks and goes on; here the first one ends the run.
     if work.failure is not None:
         raise work.failure
     if done.cancelled() or (error := done.exception()) is not None:

@@ -115,6 +115,8 @@ class Store:
         except BaseException:
             os.close(self._lock)
             raise
+
+        # Another scope under the same name is another snapshot.
         with self._db:
             self._db.execute("insert or ignore into snapshot (name, scope) values (?, ?)", (name, scope))
         self._snapshot = self._value("select id from snapshot where name = ? and scope = ?", name, scope)
@@ -215,10 +217,14 @@ class Store:
             digest, payload = known.digest, b""
         else:
             digest, payload = "sha256:" + hashlib.sha256(answer.payload).hexdigest(), answer.payload
+
+        # A body that many URLs share is stored once.
         first = self._db.execute("select url from body where digest = ?", (digest,)).fetchone()
         same_as = (str(first[0]), digest) if first else None
         place = self._archive.append(url, answer.when, str(answer.status), answer.headers, payload, same_as)
         visit = _visit(url, digest, answer, known if answer.status == 304 else None)
+
+        # One transaction: after a kill the page is fetched with all that belongs to it, or not at all.
         with self._db:
             self._db.execute("insert or replace into warc values (?, ?)", (place.file, place.offset + place.length))
             if not first:
@@ -346,6 +352,8 @@ class Store:
     def _insert(self, link: Link, state: str, reason: str | None) -> bool:
         """Insert a page and tell whether it is new; one that was too deep may have a shorter path."""
         values = asdict(link) | {"path": link.path, "host": link.host, "snapshot": self._snapshot}
+
+        # A page that was too deep comes back if a shorter way to it is found.
         cursor = self._db.execute(
             "insert into page (snapshot, url, path, host, site, kind, depth, redirects, state, reason) "
             "values (:snapshot, :url, :path, :host, :site, :kind, :depth, :redirects, :state, :reason) "
@@ -408,6 +416,7 @@ class Store:
 
 def _visit(url: str, digest: str, answer: Answer, before: Visit | None) -> Visit:
     """Make a visit of an answer; a 304 may omit headers of the earlier answer (RFC 9110, 15.4.5)."""
+    # An answer 304 repeats only some headers; the others are those of the last full answer.
     return Visit(
         url,
         digest,
@@ -421,6 +430,7 @@ def _visit(url: str, digest: str, answer: Answer, before: Visit | None) -> Visit
 
 def _database(path: Path) -> sqlite3.Connection:
     try:
+        # A write-ahead log, since readers of the state must not wait for a crawl.
         db = sqlite3.connect(path, isolation_level="DEFERRED")
         db.execute("pragma journal_mode = wal")
         db.execute("pragma synchronous = full")  # the WARC file is synced before; the two must not differ after a crash
@@ -436,6 +446,8 @@ def _locked(path: Path) -> int:
     """Open a descriptor that holds the lock; the system frees it when the process ends, however it ends."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     deadline = time.monotonic() + LOCK_SECONDS
+
+    # A crawl that has just been stopped may hold the lock for a moment.
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -56,6 +56,8 @@ class Worker:
         try:
             pipe.send_bytes(json.dumps(request).encode())
             pipe.send_bytes(payload)
+
+            # The limit is kept from outside: a parser that hangs cannot watch itself.
             if not pipe.poll(self._limits.seconds):
                 return self._ended(TIMED_OUT)
             result: dict[str, Any] = json.loads(pipe.recv_bytes())
@@ -89,6 +91,8 @@ class Worker:
             if not ours.poll(START_SECONDS):
                 self.stop()
                 raise TimeoutError(f"a child process for extraction did not start within {START_SECONDS:.0f} s")
+
+            # The child says when it has loaded its libraries, which takes longer than a page.
             try:
                 ours.recv_bytes()
             except EOFError as error:

@@ -42,20 +42,20 @@ def write_sentences(
     counters: Counters,
     held_out: HeldOut | None = None,
 ) -> None:
-    """Write texts as sentences, `part-*.parquet`, to `directory`.
+    """Write texts as sentences, `part-*.parquet`, to a directory, which is replaced.
 
     Args:
-        texts: texts, or files and directories of texts, as for `distill`.
-        reading: how to read files.
-        options: how to clean; None takes each text as one sentence, unchanged.
-        fingerprints: of sentences to leave out, (any,) uint64.
-        directory: the directory to write; it is replaced.
-        counters: counts sentences that are kept, and those that are dropped, by reason.
-        held_out: how much goes to `held_out.parquet` in place of the parts; it needs cleaning.
+        texts: Texts, or files and directories of texts, as for `distill`.
+        reading: How to read files.
+        options: How to clean; None takes each text as one sentence, unchanged.
+        fingerprints: Of sentences to leave out, (any,) uint64.
+        directory: The directory to write.
+        counters: Counts sentences that are kept, and those that are dropped, by reason.
+        held_out: How much goes to `held_out.parquet` in place of the parts; it needs cleaning.
 
     Raises:
-        InputError: there is no text, or a file cannot be read.
-        TypeError: a text is neither a str nor a Path.
+        InputError: There is no text, or a file cannot be read.
+        TypeError: A text is neither a str nor a Path.
     """
     if options is None:
         if fingerprints is not None:
@@ -67,6 +67,8 @@ def write_sentences(
             )
         _write_as_they_stand(texts, reading, directory, counters)
         return
+
+    # Articles are written first, since cleaning reads them more than once.
     articles = directory.with_name("articles")
     with atomic_directory(articles) as partial:
         found = _write_articles(read_articles(texts, reading), partial, counters)
@@ -93,6 +95,8 @@ def _clean(
     except InputError:
         if cleaned.kept or cleaned.dropped.total() == 0:
             raise  # else no sentence was kept: `distill` says so in terms of its own arguments
+
+    # The caller's counters may be of several steps, so the counts are added and not passed in.
     counters.keep(cleaned.kept)
     counters.dropped.update(cleaned.dropped)
     counters.details.update({name: count for name, count in cleaned.details.items() if name.endswith("held out")})
@@ -112,6 +116,8 @@ def _write_articles(articles: Iterator[Article], directory: Path, counters: Coun
             for place, (source, text) in enumerate(group, start=1)
             if text.strip()
         ]
+
+        # A blank text has a number, too, so that a place in the user's list is a place here.
         counters.drop("blank", len(group) - len(rows))
         number += len(rows)
         write_table(directory / f"part-{part:05d}.parquet", pa.Table.from_pylist(rows, schema=ARTICLES))
@@ -129,6 +135,8 @@ def _write_as_they_stand(texts: Texts, reading: Reading, directory: Path, counte
     names = ("document", "position", "text")
     schema = pa.schema([SENTENCES.field(name) for name in names])
     sentences = (text.strip() for _, text in read_articles(texts, reading, by_line=True))
+
+    # Each text is a document with one sentence, so that the parts have the form of a cleaned corpus.
     with atomic_directory(directory) as partial:
         document = 0
         for part, group in enumerate(_groups(sentences)):
@@ -155,6 +163,8 @@ def read_articles(texts: Texts, reading: Reading, by_line: bool = False) -> Iter
         texts = [texts]
     if isinstance(texts, bytes) or not isinstance(texts, Iterable):
         raise TypeError(f"texts is {_shown(texts)}; give texts, or paths of files that hold them.")
+
+    # Known paths are checked at once; those of a generator when they come.
     if isinstance(texts, list | tuple):
         check_options(reading, {format for _, format in files_to_read(filter(_is_path, texts), reading)})
     for index, text in enumerate(texts):

@@ -20,8 +20,7 @@ from pydantic import ValidationError
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
-from sentence_distillery.distillation.options import SearchStudent, Size, SoftLabels, StudentOptions
-from sentence_distillery.distillation.search_student import train_for_search
+from sentence_distillery.distillation.options import Size, SoftLabels, StudentOptions
 from sentence_distillery.distillation.sizing import made_to_size, trial_lines, write_trials
 from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
 from sentence_distillery.distillation.start import load_start
@@ -39,8 +38,8 @@ from sentence_distillery.teachers.functions import FunctionEncoder, function_enc
 from sentence_distillery.teachers.options import FUNCTION, FunctionTeacher, Teacher, VectorTeacher
 from sentence_distillery.teachers.teachers import GivenTeacher, refuse_unfit
 
-STUDENT, SOFT_LABELS, SEARCH, SIZE, HELD_OUT = StudentOptions(), SoftLabels(), SearchStudent(), Size(), HeldOut()
-PASSAGES = 20_000  # for search
+STUDENT, SOFT_LABELS, SIZE, HELD_OUT = StudentOptions(), SoftLabels(), Size(), HeldOut()
+LEXICAL_DIMENSION = 768  # for search
 HERE = Shards(processes=1)
 FEWEST = 2  # sentences; cosines are of pairs
 
@@ -146,9 +145,9 @@ def distill(
             from 0.01 for small texts down to 0.003 for large ones.
         relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch, at least 0.
         temperature: Of the similarities in that loss, above 0.
-        for_search: Whether the student is trained further on passages of the texts, and gets a lexical channel: 768
-            dimensions more, in which texts that share words are close. It then finds more, and its cosines follow human
-            ratings less closely (reproductions/docs/levers.md). `load` with lexical_weight=0 leaves the channel out.
+        for_search: Whether the student gets a lexical channel: 768 further dimensions, in which texts that share words
+            are close. It finds more, and its cosines follow human ratings less closely (reproductions/docs/levers.md).
+            `load` with lexical_weight=0 leaves the channel out.
         show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
             line every ten seconds elsewhere.
 
@@ -183,6 +182,7 @@ def distill(
         learning_rate=learning_rate,
         relational_weight=relational_weight,
         temperature=temperature,
+        lexical_dimension=LEXICAL_DIMENSION if for_search else 0,
         seed=seed,
     )
     teachers = [
@@ -194,7 +194,6 @@ def distill(
         batch_tokens=batch_tokens,
         minimum_count=minimum_count,
         additional_words=additional_words,
-        passages=PASSAGES if for_search else 0,
         precision=precision,
     )
     number, own = _vocabulary(vocabulary)
@@ -224,22 +223,14 @@ def distill(
         used = Counters("sentences")
         trained = train_static(student, corpus, used, directory / "student.safetensors")
         trained.refuse_collapsed("student")
-        epochs_done, sentences = len(trained.curve), used.kept
-
-        # It goes on from the table that was trained on sentences.
-        if for_search:
-            searching = _options(SEARCH, seed=seed)
-            checkpoint = directory / "search_student.safetensors"
-            texts_used = Counters("texts")
-            trained = train_for_search(trained.encoder, searching, corpus, language, texts_used, checkpoint)
-            trained.refuse_collapsed("student for search")
 
         # The size comes last. A table that is trained in full and then cut is better than one trained small.
-        encoder, trials = made_to_size(trained.encoder, size, *corpus.texts())
+        encoder = trained.with_channel(student.lexical_dimension, language)
+        encoder, trials = made_to_size(encoder, size, *corpus.texts())
         if trials:
             log.info("tried:\n%s", "\n".join(trial_lines(trials)))
             write_trials(directory / "sizes.csv", trials)
-        made_from = card(None, language, seed, epochs_done, corpus.teacher, sentences, student.start_from)
+        made_from = card(None, language, seed, len(trained.curve), corpus.teacher, used.kept, student.start_from)
 
     # A new encoder, because the one that was trained has no model card.
     return StaticEncoder(
@@ -299,6 +290,8 @@ def texts_to_embed(
         write_sentences(texts, Reading(text_column, read_as, quoting), cleaning, None, sentences, counters)
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))
+
+        # In the order of `distill`: sentences as they were cleaned, then words as the vocabulary has them.
         parts = table_parts(sentences)
         listed = [text for part in parts for text in part_texts(part)]
         return list(dict.fromkeys([*listed, *map(bare, Counted.of(parts).vocabulary(None, settings, own))]))
@@ -312,16 +305,6 @@ def as_teacher(
     prompt_name: str | None = None,
 ) -> GivenTeacher:
     """Return the options of a teacher that is given by reference, or the teacher itself.
-
-    Args:
-        teacher: A reference, a path, options, or a function from texts to (texts, dimension) numbers.
-        revision: The commit of a hub id, or the user's version of a function.
-        maximum_length: The maximum number of word pieces of a text, at least 2; None for that of the teacher's files.
-        prompt: The prompt before every text; None for the default of the teacher's files.
-        prompt_name: The name of a prompt in the teacher's files.
-
-    Returns:
-        The options, or the encoder of a function.
 
     Raises:
         InputError: If an option is out of its range, the reference is empty, or a function gives no vectors.
@@ -371,13 +354,7 @@ def _vocabulary(given: int | Iterable[str] | None) -> tuple[int | None, list[str
 
 
 def kind_of_reference(reference: str) -> type[Teacher | FunctionTeacher | VectorTeacher]:
-    """Tell which kind of teacher a reference names.
-
-    Args:
-        reference: A directory, a hub id, package:<name>, module:function, or a Parquet file.
-
-    Returns:
-        The class of its options.
+    """Tell which kind of teacher a reference names: a model, module:function, or a Parquet file.
 
     Example:
         >>> [kind_of_reference(name).__name__ for name in ("use:embed", "api.parquet", "package:minilm")]
@@ -413,6 +390,8 @@ def _working(given: str | Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="distill-") as temporary:
             yield Path(temporary)
         return
+
+    # It may be there from an interrupted call, which goes on in it.
     directory = Path(given)
     if directory.exists() and not directory.is_dir():
         raise InputError(f"{setting('working_directory', directory)} is not a directory; name another one.")
@@ -431,6 +410,8 @@ def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
         return
     dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted((+counters.dropped).items())) or "none"
     total = counters.kept + counters.dropped.total()
+
+    # The most frequent reason is the one to mend.
     remedy = ""
     if cleaning and counters.dropped:
         kept = f"words are dropped, but {option('clean=False', '--no-clean')} keeps them"

@@ -12,30 +12,16 @@ from sentence_distillery.io.artifacts import atomic_directory
 
 
 def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path) -> None:
-    """Write a student and its model card as a directory that other libraries load.
-
-    Args:
-        encoder: the student.
-        card: the origin of the student, for config.json and README.md.
-        directory: the directory to write; it is replaced.
-
-    Raises:
-        InputError: the directory cannot be written.
-    """
+    """Write a student and its origin, for config.json and README.md, as a directory that other libraries load."""
     with atomic_directory(directory) as partial:
         config = write_model(encoder, card, partial)
         write_card("model_card.md", config, partial)
 
 
 def save_with_card(encoder: StaticEncoder, directory: Path) -> None:
-    """Save a student that `distill` made, with the model card of its own run.
+    """Save a student that `distill` made, with the model card of its own run, in place of a model that is there.
 
-    Args:
-        encoder: the student; its `made_from` says how it was made.
-        directory: the directory to write; a model that is there is replaced.
-
-    Raises:
-        InputError: the directory holds something other than a model, or cannot be written.
+    Raises InputError if the directory holds something other than a model, or cannot be written.
     """
     refuse_other_content(directory)
     with atomic_directory(directory) as partial:

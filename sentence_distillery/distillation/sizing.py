@@ -51,14 +51,9 @@ PRECISIONS: tuple[StoredAs, ...] = ("int8", "levels")  # that are tried by defau
 
 @dataclass(frozen=True)
 class Trial:
-    """A student that was tried.
+    """A student that was tried: tokens, numbers of a token's vector, storage, millions of bytes of its files.
 
-    Attributes:
-        vocabulary: The number of its tokens, at least 1.
-        dimension: The numbers in the vector of a token, at least 16.
-        precision: How its table is stored.
-        megabytes: Of its files, in millions of bytes, above 0.
-        recall: Recall@10 of the full student's neighbours, in [0, 1].
+    `recall` is the recall@10 of the full student's neighbours, in [0, 1].
     """
 
     vocabulary: int
@@ -153,12 +148,6 @@ def made_to_size(
 
     Raises:
         InputError: If there are too few texts, or no student is as small.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> size = Size(megabytes=None, vocabulary=30_000, precision="float16")
-        >>> made_to_size(load(), size, ["The storm closed the port."], [])
-        (StaticEncoder(dimension=256, tokens=30_000, megabytes=15.4), [])
     """
     if size.megabytes is not None:
         precisions = [size.precision] if size.precision else PRECISIONS
@@ -170,13 +159,7 @@ def made_to_size(
 
 
 def trial_lines(trials: Iterable[Trial]) -> Iterator[str]:
-    """Show trials as a table for a terminal.
-
-    Args:
-        trials: The trials.
-
-    Yields:
-        The header, and a line for each trial, with tabs between the columns.
+    """Show trials as a table for a terminal, with tabs between the columns.
 
     Example:
         >>> for line in trial_lines([Trial(20_000, 96, Precision.INT8, 2.4, 0.71)]):
@@ -191,22 +174,7 @@ def trial_lines(trials: Iterable[Trial]) -> Iterator[str]:
 
 
 def write_trials(target: Path, trials: Iterable[Trial]) -> None:
-    """Write a CSV file with a row for each trial, the best first; without trials, only its header.
-
-    Args:
-        target: The file.
-        trials: The trials.
-
-    Raises:
-        InputError: If the file cannot be written.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as directory:
-        ...     write_trials(Path(directory) / "sizes.csv", [Trial(20_000, 96, Precision.INT8, 2.4, 0.71)])
-        ...     (Path(directory) / "sizes.csv").read_text().splitlines()
-        ['tokens,dimension,precision,megabytes,recall_at_10', '20000,96,int8,2.4,0.71']
-    """
+    """Write a CSV file with a row for each trial, the best first; without trials, only its header."""
     with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -231,6 +199,8 @@ def _candidates(
             words = encoder if share == 1 else with_fewer_words(encoder, int(share * len(counts)), counts)
         except InputError:
             return  # fewer than the pieces of words
+
+        # Directions of the words that are left: others would keep what only rare words need.
         directions = principal_directions(words.table, token_counts(words, texts))
         for precision in precisions:
             fixed, each = _sizes(words, precision)

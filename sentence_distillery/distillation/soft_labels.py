@@ -25,7 +25,6 @@ from tokenizers import Tokenizer
 
 from sentence_distillery.distillation.glove import glove_words
 from sentence_distillery.distillation.options import SoftLabels
-from sentence_distillery.distillation.passages import READ, passages
 from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms, word_pieces
 from sentence_distillery.encoder.tokenizer import bare, is_term, is_word
 from sentence_distillery.io.artifacts import InputError, read_table, table_parts, write_json, write_table
@@ -36,19 +35,18 @@ from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.shards import map_shards
-from sentence_distillery.teachers.cost import pieces, tokenizer_file
 from sentence_distillery.teachers.embedder import Embedder
-from sentence_distillery.teachers.expected import expectation, refined, sizes
 from sentence_distillery.teachers.functions import FunctionEncoder
 from sentence_distillery.teachers.label_store import AT_ONCE, LabelStore, forget_old
 from sentence_distillery.teachers.options import FunctionTeacher, Teacher
+from sentence_distillery.teachers.remaining import announced, pieces
 from sentence_distillery.teachers.teachers import GivenTeacher, TextEncoder, load_teacher
 from sentence_distillery.teachers.transformer import TransformerEncoder
 from sentence_distillery.teachers.vectors import VectorTable
 
 WORDS = "words.parquet"
-PASSAGES = "passages.parquet"
 TEACHER = "teacher.json"
+READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])  # of a corpus
 HELD_OUT = "held_out.parquet"  # of a corpus as of its labels; corpus.schema has the name too, and is not imported
 ABSENT = 0.1  # share of the sentences that may have no vector
 NAMED = 3  # of them in a message
@@ -71,10 +69,6 @@ def soft_label_schema(dimension: int) -> pa.Schema:
 
 def word_schema(dimension: int) -> pa.Schema:
     return pa.schema([("word", pa.string()), ("count", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
-
-
-def passage_schema(dimension: int) -> pa.Schema:
-    return pa.schema([("text", pa.string()), ("embedding", pa.list_(pa.float16(), dimension))])
 
 
 def embedding_column(vectors: NDArray[np.floating]) -> pa.FixedSizeListArray:
@@ -107,6 +101,8 @@ def joined(stores: list[LabelStore], texts: list[str]) -> pa.ChunkedArray:
     if len(stores) == 1:
         return pa.chunked_array([embedding_column(stores[0].vectors(texts))])
     arrays = [store.vectors(texts) for store in stores]
+
+    # In chunks, since all labels at once would be in memory twice.
     columns = []
     for start in range(0, len(texts) or 1, CHUNK):
         parts = [unit_rows(array[start : start + CHUNK].astype(np.float32)) for array in arrays]
@@ -135,33 +131,29 @@ def sentence_labels(stores: list[LabelStore], part: Path) -> pa.Table:
 
 @dataclass(frozen=True)
 class Counted:
-    """The counts of a corpus: its words, its candidates for terms, and the bytes of each text."""
+    """The counts of a corpus: its texts, its words, and its candidates for terms."""
 
+    texts: int
     words: Counter[str]
     signed: Counter[str]
-    sizes: list[int]
 
     @classmethod
     def of(cls, parts: Iterable[Path]) -> "Counted":
         """Count the words of all parts."""
-        words, signed, bytes_of = Counter[str](), Counter[str](), list[int]()
+        number, words, signed = 0, Counter[str](), Counter[str]()
         for part in parts:
             texts = part_texts(part)
+            number += len(texts)
             words += count_words(texts)
             signed += count_terms(texts)
-            bytes_of += sizes(texts)
-        return cls(words, signed, bytes_of)
+        return cls(number, words, signed)
 
     def vocabulary(self, tokenizer: Tokenizer | None, settings: SoftLabels, own: Sequence[str] = ()) -> dict[str, int]:
         """Count each frequent word or term, each word piece and each additional word: they get soft labels, too.
 
         Words come first, most frequent first, additional ones last; an entry that no text has counts 0. An additional
-        word is learnt from its soft label alone, and the student need not cut it into pieces.
-
-        Args:
-            tokenizer: The teacher's, or None if it is not known; then pieces are learnt from the words.
-            settings: Which words are frequent, and how many are added.
-            own: Words and terms that count as frequent, as `own_tokens` returns them.
+        word is learnt from its soft label alone, and the student need not cut it into pieces. Without the teacher's
+        tokenizer pieces are learnt from the words. `own` words and terms count as frequent.
         """
         terms = choose_terms(self.signed, self.words, settings.minimum_count)
         terms |= {token: self.signed[token] for token in own if is_term(token)}
@@ -172,6 +164,8 @@ class Counted:
             for word in (*counts, *wanted.difference(counts))
             if word in terms or word in wanted or self.words[word] >= settings.minimum_count
         ]
+
+        # Equal counts in the order of the alphabet, so that the order of the texts decides nothing.
         frequent.sort(key=lambda word: (-counts.get(word, 0), word))
         known = dict.fromkeys([*frequent, *word_pieces(tokenizer, self.words)])
         added = additional_words(known, settings.additional_words)
@@ -213,6 +207,8 @@ def card(teacher: GivenTeacher, encoder: TextEncoder) -> dict[str, object]:
         about |= {"revision": teacher.revision, "pooling": "+".join(encoder.modules.poolings)}
         asked = teacher.prompt is not None or teacher.prompt_name is not None
         return about | ({"prompt": encoder.modules.prompt} if asked else {})
+
+    # What the user calls a function's state stands in for a commit.
     if isinstance(teacher, FunctionTeacher | FunctionEncoder):
         return about | {"revision": teacher.version, "kind": "function"}
     return about | {"kind": "file of vectors"}
@@ -245,6 +241,8 @@ def refuse_absent(encoder: TextEncoder, sources: Sequence[Source], words: Iterab
                 f"{option('clean=False', '--no-clean')}."
             )
         log.warning("%s; the student is not trained on these", message)
+
+    # Words are another matter: a word without a vector can be estimated.
     listed = list(words)
     if unknown := len(encoder.absent(listed)):
         log.info(
@@ -260,10 +258,10 @@ def embed_missing(store: LabelStore, sources: list[Source], embedder: Embedder, 
     log.info("%s texts are labelled already, %s are new", f"{taken:,}", f"{len(missing):,}")
     ordered = sorted(missing, key=lambda text: (-len(text), text))
     chunks = [ordered[start : start + AT_ONCE] for start in range(0, len(ordered), AT_ONCE)]
-    work = [pieces(len(chunk), sum(sizes(chunk))) for chunk in chunks]
+    work = [pieces(chunk) for chunk in chunks]
     # One process here, without regard to shards.processes: the encoder's parallel batches use all cores.
     with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
-        for chunk, vectors in zip(chunks, track(refined(embedded, work), len(work), "soft labels"), strict=True):
+        for chunk, vectors in zip(chunks, track(announced(embedded, work), len(work), "soft labels"), strict=True):
             store.add(chunk, vectors)
     return taken, len(missing)
 
@@ -283,11 +281,10 @@ def label(
     own: Sequence[str] = (),
     least: int = 1,
 ) -> None:
-    """Write the soft labels of a corpus, of its passages, of its held-out sentences and of its words.
+    """Write the soft labels of a corpus, of its held-out sentences and of its words.
 
-    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, passages.parquet if there are some,
-    held_out.parquet if some sentences are held out, words.parquet and teacher.json. No student is trained on the labels
-    of held-out sentences.
+    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, held_out.parquet if some
+    sentences are held out, words.parquet and teacher.json. No student is trained on the labels of held-out sentences.
 
     Args:
         teachers: the soft label of a text is their concatenated embeddings, each of unit length if there are several.
@@ -304,57 +301,67 @@ def label(
             finite in float16, or a file of vectors lacks more than a tenth of the sentences.
     """
     parts = table_parts(directories.sentences)
-    counted = Counted.of(parts)
-    tokenizer = tokenizer_file(teachers[0])
-
-    # The vocabulary is needed before the teacher is loaded, to say at once how long it will take.
-    words = counted.vocabulary(tokenizer, settings, own)
-    joint = passages(parts, settings.passages)
-    log.info("%s", expectation(teachers, [*counted.sizes, *sizes(joint)], sizes(map(bare, words))))
     stores = [LabelStore(load_teacher(teacher), settings.precision, directories.kept) for teacher in teachers]
     refuse_dimension(least, dimension(stores))  # before they embed the corpus, which takes long
 
-    # The file may differ from the tokenizer that the loaded teacher has. The words have to be those of the latter.
-    loaded = tokenizer_of(stores[0].encoder)
-    if loaded and (tokenizer is None or loaded.get_vocab() != tokenizer.get_vocab()):
-        words = counted.vocabulary(loaded, settings, own)
+    # The first teacher cuts rare words into pieces, which get labels as well as the words.
+    counted = Counted.of(parts)
+    words = counted.vocabulary(tokenizer_of(stores[0].encoder), settings, own)
+    log.info("%s texts, %s words", f"{counted.texts:,}", f"{len(words):,}")
 
     # Held-out sentences get labels, too: the stage `domain` compares encoders on them.
     held_out = [path for path in (directories.sentences / HELD_OUT,) if is_there(path) and part_texts(path)]
     sources: list[Source] = [partial(part_texts, part) for part in (*parts, *held_out)]
-    groups = [joint[start : start + CHUNK] for start in range(0, len(joint), CHUNK)]
-    sources += [partial(list, group) for group in groups]
 
     # A file of vectors lacks texts or not; that is known before any other teacher works for hours.
     for store in stores:
         refuse_absent(store.encoder, sources, map(bare, words))
     sources.append(lambda: [bare(word) for word in words])
-    taken, made = 0, 0
-    for teacher, store in zip(teachers, stores, strict=True):
-        fingerprint = store.encoder.fingerprint
-        embedder = Embedder(store.encoder, teacher, fingerprint, settings.batch_tokens, settings.precision)
-        old, new = embed_missing(store, sources, embedder, where)
-        taken, made = taken + old, made + new
-    counters.costs |= {"labels made": made, "labels kept": taken}
+    counters.costs |= _embed_all(teachers, stores, sources, settings, where)
+
     counters.details["words"] = len(words)
-    for part in parts:
-        labels = sentence_labels(stores, part)
-        known = int(embedding_array(labels["embedding"]).any(axis=1).sum())
-        counters.keep(known)
-        if known < len(labels):  # only a file of vectors lacks some
-            counters.drop("no vector", len(labels) - known)
-        write_table(directories.soft_labels / part.name, labels)
-    for path in held_out:
-        write_table(directories.soft_labels / path.name, sentence_labels(stores, path))
-    if joint:
-        columns = [pa.array(joint), pa.chunked_array([c for group in groups for c in joined(stores, group).chunks])]
-        schema = passage_schema(dimension(stores))
-        write_table(directories.soft_labels / PASSAGES, pa.Table.from_arrays(columns, schema=schema))
-        counters.details["passages"] = len(joint)
-    write_table(directories.soft_labels / WORDS, word_labels(stores, words))
+    _write(stores, parts, held_out, words, directories.soft_labels, counters)
     first, *additional = [card(teacher, store.encoder) for teacher, store in zip(teachers, stores, strict=True)]
     about = first | {"dimension": dimension(stores), "additional": additional}
     write_json(directories.soft_labels / TEACHER, about)
 
     # Only after success, or an interrupted run would lose the vectors that it is to go on with.
     forget_old(directories.kept)
+
+
+def _embed_all(
+    teachers: Sequence[GivenTeacher],
+    stores: Sequence[LabelStore],
+    sources: list[Source],
+    settings: SoftLabels,
+    where: Shards,
+) -> dict[str, float]:
+    """Embed all texts by each teacher; return how many vectors were made, and how many were there."""
+    taken, made = 0, 0
+    for teacher, store in zip(teachers, stores, strict=True):
+        fingerprint = store.encoder.fingerprint
+        embedder = Embedder(store.encoder, teacher, fingerprint, settings.batch_tokens, settings.precision)
+        old, new = embed_missing(store, sources, embedder, where)
+        taken, made = taken + old, made + new
+    return {"labels made": made, "labels kept": taken}
+
+
+def _write(
+    stores: list[LabelStore],
+    parts: Iterable[Path],
+    held_out: Iterable[Path],
+    words: dict[str, int],
+    target: Path,
+    counters: Counters,
+) -> None:
+    """Write the labels of parts, held-out sentences and words; count the sentences, those without one as dropped."""
+    for part in parts:
+        labels = sentence_labels(stores, part)
+        known = int(embedding_array(labels["embedding"]).any(axis=1).sum())
+        counters.keep(known)
+        if known < len(labels):  # only a file of vectors lacks some
+            counters.drop("no vector", len(labels) - known)
+        write_table(target / part.name, labels)
+    for path in held_out:
+        write_table(target / path.name, sentence_labels(stores, path))
+    write_table(target / WORDS, word_labels(stores, words))

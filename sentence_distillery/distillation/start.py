@@ -84,49 +84,29 @@ def started_from(
 
     Raises:
         InputError: The sentences have none of its tokens.
-
-    Example:
-        >>> other = StaticEncoder(static_tokenizer([UNKNOWN, "storm", "gale"]), np.float32([[0, 0], [1, 0], [1, 1]]))
-        >>> start = np.float32([[0, 0], [3, 4], [5, 0], [1, 0]])
-        >>> tokens, targets = TokenIds.from_lists([[1]]), np.float16([[0, 2]])
-        >>> started_from(other, ["storm", "gale", "port"], start, tokens, targets)
-        array([[0., 0.],
-               [0., 5.],
-               [0., 5.],
-               [1., 0.]], dtype=float32)
     """
     vocabulary = student.tokenizer.get_vocab()
     places = np.array([UNKNOWN_ID, *(vocabulary.get(word, UNKNOWN_ID) for word in words)])
     shared = places != UNKNOWN_ID
     found = student.table[places] * shared[:, None]
+
+    # Its space is mapped on the teacher's by least squares over the sentences.
     rows = range(min(ROWS, len(tokens)))
     sums, wanted = unit_rows(tokens.take(rows).sums(found)), unit_rows(targets[: len(rows)].astype(np.float32))
     mapped = found @ np.linalg.solve(sums.T @ sums + np.eye(sums.shape[1], dtype=np.float32), sums.T @ wanted)
     compared = mapped.any(axis=1) & (np.bincount(tokens.ids, minlength=len(start)) > 0)
     if not compared.any():
         raise InputError(f"The text has no token of the encoder of {option('start_from')}; give another one, or none.")
+
+    # The training's rate is for vectors of the length of `start`.
     before, after = (np.median(np.linalg.norm(each[compared], axis=1)) for each in (start, mapped))
     return np.where(shared[:, None], mapped * (before / after), start).astype(np.float32)
 
 
 def with_estimates(vectors: Floats, words: list[str], tokens: TokenIds, targets: NDArray[np.float16]) -> Floats:
-    """Fill the zero rows of word vectors.
+    """Fill the zero rows of (words, dimension) word vectors, those that the teacher lacks.
 
-    Args:
-        vectors: (words, dimension) float32, the teacher's, projected; zero rows are unknown.
-        words: Words and pieces; the token id of a word is its place plus one.
-        tokens: Token ids of the sentences.
-        targets: (sentences, dimension) float16, their soft labels, projected.
-
-    Returns:
-        (words, dimension) float32; the same array if no row is zero.
-
-    Example:
-        >>> tokens = TokenIds.from_lists([[1], [1], [2]])
-        >>> targets = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float16)
-        >>> found = with_estimates(np.zeros((2, 2), np.float32), ["storm", "port"], tokens, targets)
-        >>> bool(found[0, 0] > found[0, 1] and found[1, 1] > found[1, 0])
-        True
+    `words` have token ids from 1 on. `targets`, (sentences, dimension) float16, are the projected labels of `tokens`.
     """
     known = vectors.any(axis=1)
     if known.all():
@@ -136,10 +116,14 @@ def with_estimates(vectors: Floats, words: list[str], tokens: TokenIds, targets:
     centre = vectors[known].mean(axis=0) if known.any() else middle
     seen = counts > 0
     filled: Floats = vectors.copy()
+
+    # A word that some sentences have points where they point, less so if they are few.
     estimated = np.flatnonzero(~known & seen)
     factors = counts[estimated] / (counts[estimated] + SHRINKAGE)
     offsets = sums[estimated] / counts[estimated, None] - middle
     filled[estimated] = centre + factors[:, None] * offsets
+
+    # A word that none has is the mean of its pieces.
     unseen = np.flatnonzero(~known & ~seen)
     evident = np.flatnonzero(known | seen)
     filled[unseen] = _of_pieces(

@@ -35,18 +35,7 @@ EQUAL = 1 - 1e-4  # mean cosine from which on they say nothing, in float16
 
 @dataclass(frozen=True, eq=False)
 class Normalizer:
-    """Brings embeddings to unit length.
-
-    Attributes:
-        mean_cosine: Of two sentences, in [0, 1].
-        centre: (dimension,) float32, subtracted from each embedding of unit length; None if nothing is.
-
-    Example:
-        >>> embeddings = np.array([[30, 1], [30, -1], [30, 2]], np.float16)
-        >>> normalizer = Normalizer.of(embeddings)
-        >>> round(normalizer.mean_cosine, 3), normalizer(embeddings)[:, 1].round().tolist()
-        (0.998, [1.0, -1.0, 1.0])
-    """
+    """Brings embeddings to unit length, less the `centre`, (dimension,) float32, if their mean cosine is too high."""
 
     mean_cosine: float
     centre: Floats | None
@@ -61,6 +50,8 @@ class Normalizer:
         for rows in _slices(len(embeddings)):
             mean += unit_rows(embeddings[rows].astype(np.float32)).sum(axis=0, dtype=np.float64)
         mean /= max(len(embeddings), 1)
+
+        # The squared length of the mean direction is the mean cosine of two sentences.
         mean_cosine = float(mean @ mean)
         if mean_cosine > EQUAL:
             raise InputError(

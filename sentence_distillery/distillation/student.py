@@ -13,10 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from sentence_distillery.distillation.lexical import with_lexical_channel
 from sentence_distillery.distillation.options import StudentOptions
-from sentence_distillery.distillation.passages import READ
 from sentence_distillery.distillation.soft_labels import (
     HELD_OUT,
+    READ,
     TEACHER,
     WORDS,
     embedding_array,
@@ -40,6 +41,7 @@ from sentence_distillery.distillation.static_student import (
     principal_directions,
     project,
 )
+from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, static_tokenizer
 from sentence_distillery.evaluation.protocols.metrics import similarity_figures
@@ -164,6 +166,13 @@ class TrainedStudent:
         probe = self.tokens.take(range(min(PROBE, len(self.tokens))))
         refuse_collapsed(unit_rows(self.encoder.pool(probe)), name, self.remedy)
 
+    def with_channel(self, dimension: int, language: str) -> StaticEncoder:
+        """Return the student with `dimension` dimensions that shared words raise, or as it is for 0."""
+        if not dimension:
+            return self.encoder
+        texts = self.tokens.without(UNKNOWN_ID)
+        return with_lexical_channel(self.encoder, texts, dimension, LEXICAL_WEIGHT, language)
+
 
 def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Counters) -> Labelled:
     """Pair each part of the corpus with its shard of soft labels.
@@ -224,6 +233,7 @@ def watching(encoder: StaticEncoder, embed: Embed, pairs: PairSet | None) -> Wat
     sides = [encoder.token_ids(side) for side in (pairs.sentences1, pairs.sentences2)]
     ratings, scale = pairs.scores, pairs.scale
 
+    # Called after each epoch, with the weights as they are then.
     def watch() -> dict[str, float]:
         left, right = map(embed, sides)
         figures = similarity_figures(cosines(left, right), ratings, scale)

@@ -18,17 +18,7 @@ NO_WORDS = Unavailable("the texts have no words")
 def words_cut(tokenizer: Tokenizer | None, texts: Sequence[str]) -> Figure:
     """Return the share of words, in [0, 1], that are not one token: cut into pieces, or unknown.
 
-    Args:
-        tokenizer: Of the encoder, None if it has none.
-        texts: Their words are counted as often as they occur; punctuation is not a word.
-
-    Returns:
-        The share, or why there is none.
-
-    Example:
-        >>> from sentence_distillery.encoder.tokenizer import static_tokenizer
-        >>> words_cut(static_tokenizer(["[UNK]", "the", "storm", "##s"]), ["The storm, the storms."])
-        0.25
+    Words count as often as they occur; punctuation is not a word. The tokenizer is None if the encoder has none.
     """
     if tokenizer is None:
         return NO_TOKENIZER

@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 
-from sentence_distillery.distillation.passages import READ
 from sentence_distillery.distillation.soft_labels import (
     HELD_OUT,
+    READ,
     embedding_array,
     sentence_ids,
     soft_label_schema,
@@ -19,18 +19,9 @@ from sentence_distillery.io.unavailable import Unavailable
 
 
 def reference_of(corpus: LabelledCorpus, share: float, options: Domain) -> Reference | Unavailable:
-    """Read the held-out texts of a corpus with their soft labels.
+    """Read the held-out texts of a corpus with their soft labels; `share` is what was to be held out.
 
-    Args:
-        corpus: Directories that `cleaning.clean` and `soft_labels.label` wrote.
-        share: The share of the sentences that was to be held out, for the reason why there are none.
-        options: How pairs are drawn.
-
-    Returns:
-        The texts with the teacher's vectors, or why there are fewer than three.
-
-    Raises:
-        InputError: If a file is damaged, or the labels belong to other texts.
+    Returns why there are fewer than three; raises InputError if a file is damaged, or the labels belong to other texts.
     """
     sentences, labels = corpus.sentences / HELD_OUT, corpus.soft_labels / HELD_OUT
     table = read_table(sentences, READ) if is_there(sentences) else pa.table([[], [], []], schema=READ)
@@ -38,6 +29,8 @@ def reference_of(corpus: LabelledCorpus, share: float, options: Domain) -> Refer
         if share == 0:
             return Unavailable("there are no held-out texts: held_out.share is 0")
         return Unavailable(f"there are {len(table)} held-out texts, but {FEWEST} are needed: add more text")
+
+    # Labels are matched by place, as those of the training text.
     found = read_table(labels, soft_label_schema(corpus.dimension))
     if not sentence_ids(table["document"], table["position"]).equals(found["sentence"]):
         raise InputError(f"{labels} does not belong to {sentences}; label the corpus again.", labels)

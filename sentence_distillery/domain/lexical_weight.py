@@ -56,23 +56,12 @@ class Parts:
 
 
 def weight_measures(encoder: object, texts: Sequence[str], teacher: Floats) -> Iterator[Measure]:
-    """Recommend weights of an encoder's lexical channel.
+    """Recommend weights of an encoder's lexical channel, for neighbours and for a search; none without a channel.
 
     Args:
-        encoder: Any encoder; nothing is recommended for one without a channel.
-        texts: At least 11 of them.
+        encoder: Any encoder.
+        texts: At least 11; if they are too short for one of both, only the other is recommended.
         teacher: The teacher's vectors of the texts, (texts, dimension) float32.
-
-    Yields:
-        The recommended weight for neighbours, and for a search; if the texts are too short for one of them, not that.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> texts = [f"The {who} closed the {place} in {month}." for who in ("storm", "gale", "police", "owner")
-        ...          for place in ("port", "harbour", "school") for month in ("May", "June")]
-        >>> model = load()
-        >>> [(found.protocol, found.value) for found in weight_measures(model, texts, model.encode(texts))]
-        [('weight for neighbours', 0.0)]
     """
     if not isinstance(encoder, StaticEncoder) or encoder.lexical is None or len(texts) <= NEIGHBOURS:
         return

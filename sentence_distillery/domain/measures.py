@@ -66,24 +66,21 @@ class Reference:
 
 
 def measures(vectors: Floats, tokenizer: Tokenizer | None, reference: Reference) -> Iterator[Measure]:
-    """Measure an encoder.
+    """Yield a figure for each of METRICS, of an encoder's (texts, dimension) vectors of the reference's texts.
 
-    Args:
-        vectors: Its vectors of the reference's texts, (texts, dimension) float32, of any length.
-        tokenizer: Its tokenizer, or None.
-        reference: The texts, and the teacher's view of them.
-
-    Yields:
-        A figure for each of METRICS; `Unavailable` if a vector is not finite, all cosines are alike, or there are too
-        few texts for k neighbours.
+    It is `Unavailable` if a vector is not finite, all cosines are alike, or there are too few texts for k neighbours.
     """
     count = len(reference.texts)
     for whose, each in (("", vectors), (" of the teacher", reference.vectors)):
         if not np.isfinite(each).all():
             yield from unavailable(Unavailable(f"some vectors{whose} are not finite"), count)
             return
+
+    # Random pairs say how far the cosines agree in general, near pairs among texts that are hard to tell apart.
     yield _correlation("random pairs", vectors, reference, reference.random)
     yield _correlation("near pairs", vectors, reference, reference.near)
+
+    # As many neighbours as there are other texts would be found by any encoder.
     depths = [depth for depth in DEPTHS if depth < count]
     found = recalls(vectors, reference.vectors, depths)
     for depth in DEPTHS:

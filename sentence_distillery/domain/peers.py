@@ -108,19 +108,9 @@ PEERS: dict[PeerName, Callable[[Comparison], Encoder | Unavailable]] = {
 
 
 def distilled(teacher: GivenTeacher, dimension: int) -> Encoder | Unavailable:
-    """Distil a teacher by model2vec.
+    """Distil a transformer by model2vec into at most as many dimensions, or say why not.
 
     The result is stored in the cache of this library, since every token of the teacher has to be embedded.
-
-    Args:
-        teacher: A transformer; model2vec cannot distil anything else.
-        dimension: Of the vectors, at most the teacher's.
-
-    Returns:
-        A `model2vec.StaticModel`, or why there is none.
-
-    Raises:
-        InputError: If the teacher cannot be read.
     """
     # A comparison that cannot be made is reported as such, and the run goes on without it.
     if not isinstance(teacher, Teacher):

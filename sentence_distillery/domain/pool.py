@@ -28,14 +28,9 @@ METRICS, DRAWN, POOL = "metrics.json", "draws.json", "pool.json"
 def write_pool_figures(
     directory: Path, system: str, measures: Iterable[Measure], texts: Sequence[str], teacher: dict[str, Any]
 ) -> None:
-    """Write the three files of a student.
+    """Write the three files of a student's figures on a fixed pool of texts, empty without a pool.
 
-    Args:
-        directory: It is replaced.
-        system: The student's name.
-        measures: Its figures on the pool.
-        texts: The pool; none if there is no fixed one.
-        teacher: What teacher.json says of the teacher.
+    `teacher` is what teacher.json says of it; the directory is replaced.
     """
     found = [each for each in measures if each.drawn is not None and isinstance(each.value, float)] if texts else []
     names = {f"{system}/{NAME}/{_name(each)}": each for each in found}

@@ -14,17 +14,7 @@ DATASET = "held-out texts"  # in the table of figures
 def scored(
     name: str, encoder: Encoder | Unavailable, reference: Reference | Unavailable, dataset: str = DATASET
 ) -> Iterator[Result]:
-    """Measure an encoder.
-
-    Args:
-        name: The encoder's name in the results.
-        encoder: It, or why there is none.
-        reference: The texts with the teacher's vectors, or why there are none.
-        dataset: What the results call the texts.
-
-    Yields:
-        A figure for each of `measures.METRICS`.
-    """
+    """Measure an encoder: a figure for each of `measures.METRICS`, or why there is none."""
     for measure in measured(encoder, reference):
         yield as_result(name, dataset, "", measure)
 

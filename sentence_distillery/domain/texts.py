@@ -86,6 +86,8 @@ def evaluate_on_texts(
     chosen = distinct((text for _, text in articles), maximum, seed)
     if len(chosen) < FEWEST:
         raise InputError(f"There are {len(chosen)} different texts, but at least {FEWEST} are needed; give more.")
+
+    # The slow part; an encoder under test takes a second.
     with progress(show_progress):
         vectors = _vectors(teacher, chosen, revision, maximum_length)
     if len(rows := np.flatnonzero(vectors.any(axis=1))) < len(chosen):
@@ -95,6 +97,8 @@ def evaluate_on_texts(
                 f"The teacher has vectors for {len(rows)} texts, but at least {FEWEST} are needed; add vectors."
             )
         chosen, vectors = [chosen[row] for row in rows], vectors[rows]
+
+    # Weights of a lexical channel come last: only an encoder that has one gets them.
     options = DOMAIN.model_copy(update={"seed": seed})
     found = list(scored(name, encoder, Reference.of(chosen, vectors, options), DATASET))
     weights = weight_measures(encoder, chosen, vectors)
@@ -102,17 +106,9 @@ def evaluate_on_texts(
 
 
 def distinct(texts: Iterable[str], maximum: int, seed: int) -> list[str]:
-    """Return a sample of the texts in their order, without blank and repeated ones.
+    """Return a sample of at most `maximum` texts in their order, without blank and repeated ones.
 
     The draw depends on the letters and digits of a text and on the seed, not on the order of the other texts.
-
-    Args:
-        texts: The texts.
-        maximum: The maximum number of texts, at least 0.
-        seed: The seed of the draw, at least 0.
-
-    Returns:
-        At most `maximum` texts.
 
     Example:
         >>> distinct(["A cat.", "", "a cat", "A dog."], maximum=9, seed=1)

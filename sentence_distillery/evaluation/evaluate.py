@@ -34,40 +34,18 @@ class Encoder(Protocol):
     """
 
     def encode(self, sentences: list[str], /) -> Any:
-        """Turn sentences into vectors.
-
-        Args:
-            sentences: The sentences, of any length.
-
-        Returns:
-            (sentences, dimension) numbers, of any type and length.
-        """
+        """Turn sentences of any length into (sentences, dimension) numbers, of any type and length."""
         ...
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of sentences as an encoder.
-
-    Attributes:
-        embed: Turns sentences into (sentences, dimension) numbers.
-
-    Example:
-        >>> Function(lambda sentences: [[len(sentence)] for sentence in sentences]).encode(["A cat."])
-        [[6]]
-    """
+    """A function of sentences as an encoder: `embed` turns sentences into (sentences, dimension) numbers."""
 
     embed: Callable[[list[str]], Any]
 
     def encode(self, sentences: list[str], /) -> Any:
-        """Turn sentences into vectors.
-
-        Args:
-            sentences: The sentences, of any length.
-
-        Returns:
-            (sentences, dimension) numbers.
-        """
+        """Turn sentences into (sentences, dimension) numbers."""
         return self.embed(sentences)
 
 
@@ -135,50 +113,14 @@ def evaluate(
 
 
 def main_measure(encoder: Encoder, task: TaskSet) -> Measure:
-    """Measure the main figure of a set, as MAIN has it, on vectors of unit length: a classifier depends on the length.
-
-    Args:
-        encoder: The encoder.
-        task: The set.
-
-    Returns:
-        The figure, with its draws.
-
-    Raises:
-        InputError: If the columns of the set do not fit each other.
-
-    Example:
-        >>> from sentence_distillery import PairSet, load
-        >>> one, other = ["A dog plays.", "A dog plays."], ["A dog runs.", "The bank failed."]
-        >>> measure = main_measure(load(), own_task(PairSet("mine", "test", one, other, None, ["1", "0"], None)))
-        >>> measure.metric, measure.value, measure.n
-        ('ap', 1.0, 2)
-    """
+    """Measure the main figure of a set, on vectors of unit length, since a classifier depends on the length."""
     protocol, metric = MAIN[task.type]
     found = scored(unit(encoder), replace(task, protocols=(protocol,)))
     return next(each for each in found if each.metric == metric)
 
 
 def main_result(name: str, encoder: Encoder | Unavailable, task: TaskSet) -> Result:
-    """Measure the main figure of a set as a row of the table of figures.
-
-    Args:
-        name: The encoder's name in the results.
-        encoder: It, or why there is none.
-        task: The set.
-
-    Returns:
-        The figure with its interval, or why there is none.
-
-    Raises:
-        InputError: If the columns of the set do not fit each other.
-
-    Example:
-        >>> from sentence_distillery import DocumentSet
-        >>> texts = DocumentSet("mine", "test", ["A dog plays.", "The bank failed."], ["animal", "money"])
-        >>> main_result("mine", Unavailable("it has no weights"), TaskSet("clustering", texts)).metric
-        'v_measure'
-    """
+    """Measure the main figure of a set as a row of the table of figures; its value may be why there is no encoder."""
     if isinstance(encoder, Unavailable):
         check(task)
         return as_result(name, *task.place, Measure(*MAIN[task.type], encoder, task.size))
@@ -197,39 +139,12 @@ def _read(task: Task, data: BenchmarkData | None, split: Split) -> TaskSet:
 
 
 def unit(encoder: Encoder) -> Embed:
-    """Return a function that embeds texts by an encoder, rows of unit length.
-
-    Args:
-        encoder: An object with `encode`.
-
-    Returns:
-        A function from texts to (texts, dimension) float32.
-
-    Example:
-        >>> unit(Function(lambda texts: [[len(text)] for text in texts]))(["A cat.", "A dog runs."]).tolist()
-        [[1.0], [1.0]]
-    """
+    """Return a function that embeds texts by an encoder, (texts, dimension) float32, rows of unit length."""
     return lambda texts: unit_rows(embed(encoder, texts))
 
 
 def embed(encoder: Encoder, texts: list[str]) -> Floats:
-    """Encode texts with any encoder, and check the shape.
-
-    Args:
-        encoder: An object with `encode`.
-        texts: The texts.
-
-    Returns:
-        (texts, dimension) float32.
-
-    Raises:
-        InputError: If `encode` returns another shape.
-
-    Example:
-        >>> from sentence_distillery import load
-        >>> embed(load(), ["The storm closed the port."]).shape
-        (1, 256)
-    """
+    """Encode texts with any encoder, (texts, dimension) float32; raises InputError if it returns another shape."""
     vectors = np.asarray(encoder.encode(texts), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
         raise InputError(

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from sentence_distillery.evaluation import intervals as bootstrap
-from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import InputError, atomic_file, finite, read_rows
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
@@ -140,13 +139,7 @@ assert set(COLUMNS) == {field.name for field in fields(Result)} | {REASON}
 
 
 def write_results(path: Path, results: Iterable[Result], comment: str = "") -> None:
-    """Write a table of figures, fractions with four digits, the ends of intervals with six.
-
-    Args:
-        path: The file.
-        results: The rows, in the order of the file.
-        comment: A line above the table.
-    """
+    """Write a table of figures, fractions with four digits, the ends of intervals with six."""
     _write(path, COLUMNS, map(_as_row, results), comment)
 
 
@@ -187,6 +180,8 @@ def _as_row(result: Result) -> dict[str, str]:
     """Return a figure as text; `value` is empty if there is none."""
     row = {field.name: text_of(getattr(result, field.name)) for field in fields(result)}
     row |= {end: f"{bound:.6f}" for end in ("low", "high") if (bound := getattr(result, end)) is not None}
+
+    # A weight may be a number or the way in which it is learnt.
     weight = f"{result.weight:g}" if isinstance(result.weight, float) else row["weight"]
     reason = result.value.reason if isinstance(result.value, Unavailable) else ""
     return {**row, "weight": weight, REASON: reason}
@@ -207,15 +202,12 @@ def text_of(value: object) -> str:
 
 
 def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
-    """Read a table of figures, former names of systems and sets under today's.
+    """Read a table of figures.
 
     Args:
         path: A CSV file with the columns COLUMNS, EXPORTED or FORMER, in any order; lines that start with # are
             comments.
         may_be_empty: Whether a table without rows is right.
-
-    Returns:
-        The figures, in the order of the file.
 
     Raises:
         InputError: If the file cannot be read, lacks a column or has others, has no rows, or a row does not fit.
@@ -228,11 +220,13 @@ def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
 
 def _result(row: Mapping[str, str], place: str) -> Result:
     """Read one row; raises InputError, which names `place`."""
-    values: dict[str, Any] = dict(current_row(row))
+    values: dict[str, Any] = dict(row)
     reason = values.pop(REASON, "")
     try:
         if None in values.values() or None in values:
             raise ValueError("it has more or fewer fields than the first line")
+
+        # A reason stands in a column of its own, or in former tables in place of the value.
         values["value"] = Unavailable(reason) if reason else from_text(values["value"]) or values["value"]
         if not values["value"]:
             raise ValueError("it has neither a value nor a reason why there is none")

@@ -13,20 +13,14 @@ from sentence_distillery.evaluation.results import Result
 
 
 def over_seeds(own: Iterable[Result], others: Sequence[Iterable[Result]]) -> list[Result]:
-    """Return the mean and spread of every figure that all seeds have.
-
-    Args:
-        own: The figures of the run itself.
-        others: The figures of each other seed.
-
-    Returns:
-        A figure for each key that every table has with the same n; none without other seeds.
-    """
+    """Return the mean and spread of every figure that the run and all other seeds have with the same n."""
     values: dict[tuple[str, str, str, str, str, int], list[float]] = defaultdict(list)
     for result in (*(result for results in others for result in results), *own):
         if result.number is not None:
             key = (result.system, result.dataset, result.split, result.protocol, result.metric, result.n)
             values[key].append(result.number)
+
+    # A figure that one seed lacks has no spread that could be compared.
     return [
         Result(*key[:5], value=statistics.mean(figures), n=key[5], seeds=len(figures), spread=statistics.stdev(figures))
         for key, figures in values.items()

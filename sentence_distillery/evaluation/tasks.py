@@ -91,11 +91,7 @@ class TaskSet:
         return self.tested.name, self.tested.split
 
     def all_texts(self) -> Iterator[str]:
-        """List the texts that are embedded.
-
-        Yields:
-            Each text: both sides of pairs, the documents, or the queries and their documents.
-        """
+        """Yield each text that is embedded: both sides of pairs, the documents, or the queries and their documents."""
         for part in self.texts if isinstance(self.texts, tuple) else (self.texts,):
             match part:
                 case PairSet():
@@ -154,12 +150,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class TaskKind:
-    """A type of task.
-
-    Attributes:
-        embed: A function from an encoder and the texts of a set to their vectors.
-        protocols: The protocols by name.
-    """
+    """A type of task: a function from an encoder and the texts of a set to their vectors, and the protocols by name."""
 
     embed: Callable[[Embed, Any], Any]
     protocols: Mapping[str, Protocol]
@@ -181,15 +172,6 @@ def scored(embed: Embed, task: TaskSet) -> Iterator[Measure]:
         InputError: If ratings or labels do not fit the texts.
         ImportError: If a classifier or a clustering is asked for, and scikit-learn is not installed.
 
-    Example:
-        >>> pairs = PairSet("mine", "test", ["1 0", "1 0"], ["1 0", "1 5"], None, ["1", "0"], None)
-        >>> embed = lambda texts: np.array([text.split() for text in texts], np.float32)
-        >>> for each in scored(embed, own_task(pairs)):
-        ...     print(each.protocol, each.metric, each.value, each.n, each.drawn.shape)
-        cosine ap 1.0 2 (2000,)
-        cosine accuracy 1.0 2 (2000,)
-        cosine f1 1.0 2 (2000,)
-
     Reference:
         Muennighoff, Tazi, Magne and Reimers 2023, MTEB: Massive Text Embedding Benchmark,
         https://arxiv.org/abs/2210.07316; draws: Efron 1979, Bootstrap Methods: Another Look at the Jackknife,
@@ -197,6 +179,8 @@ def scored(embed: Embed, task: TaskSet) -> Iterator[Measure]:
     """
     check(task)
     vectors = TASKS[task.type].embed(embed, task.texts)
+
+    # All protocols of a set see the same vectors, so its texts are embedded once.
     for name, protocol in task.chosen:
         try:
             found = protocol.score(vectors, task.texts)
@@ -210,23 +194,9 @@ def scored(embed: Embed, task: TaskSet) -> Iterator[Measure]:
 
 
 def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
-    """Read one split of a set by its name.
+    """Read one split of a set by its name; a classifier also gets the split train.
 
-    Args:
-        data: The benchmark sets.
-        name: The set.
-        split: The split to score on, "train", "dev" or "test"; a classifier also gets the split train.
-
-    Returns:
-        The set with its type of task.
-
-    Raises:
-        InputError: If the set is absent, with the remedy, or has no such split.
-
-    Example:
-        >>> from pathlib import Path
-        >>> read_task(BenchmarkData(Path("data/benchmarks")), "samples_reviews", "test").columns
-        [('sgd', 'precision'), ('sgd', 'recall'), ('sgd', 'f1')]
+    Raises InputError, with the remedy, if the set is absent or has no such split.
     """
     kind, protocols = data.task(name)
     match kind:
@@ -241,22 +211,7 @@ def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
 
 
 def own_tasks(data: BenchmarkData) -> list[TaskSet]:
-    """Read the test split of each set of the user's own labels.
-
-    Args:
-        data: The benchmark sets.
-
-    Returns:
-        The sets with their types of task.
-
-    Raises:
-        InputError: As of `read_task`.
-
-    Example:
-        >>> from pathlib import Path
-        >>> [task.tested.name for task in own_tasks(BenchmarkData(Path("data/benchmarks")))]
-        ['faq']
-    """
+    """Read the test split of each set of the user's own labels."""
     return [read_task(data, name, "test") for name in data.own()]
 
 
@@ -266,16 +221,6 @@ def own_task(texts: Texts) -> TaskSet:
     Pairs with labels 0 and 1 but no scores are a pair classification, other pairs are rated. Two DocumentSets are
     classified: with labels 0 and 1 by the SGD classifier, which finds label 1, with any others as MTEB does. One
     DocumentSet is clustered; queries are searched for, or rerank their judged documents.
-
-    Args:
-        texts: A PairSet, a DocumentSet, two DocumentSets (train and test), or a QuerySet.
-
-    Returns:
-        The set with its type of task.
-
-    Example:
-        >>> own_task(DocumentSet("mine", "test", ["A cat."], ["animal"])).type
-        'clustering'
     """
     match texts:
         case PairSet():
@@ -291,13 +236,7 @@ def own_task(texts: Texts) -> TaskSet:
 
 
 def check(task: TaskSet) -> None:
-    """Check that the columns of a set fit each other, and that it has the scores or labels of its type of task.
-
-    Args:
-        task: The set.
-
-    Raises:
-        InputError: If they do not fit.
+    """Raise InputError unless the columns of a set fit each other, and it has the scores or labels of its type of task.
 
     Example:
         >>> check(TaskSet("clustering", DocumentSet("mine", "test", ["A cat.", "A bank."], ["animal"])))
@@ -331,6 +270,8 @@ def _checked_scores(pairs: PairSet) -> tuple[Floats, tuple[float, float]]:
     _check_pairs(pairs, scores, "scores")
     if not low < high:
         raise InputError(f"{name} has the scale {low:g} to {high:g}; give the lowest and then the highest score.")
+
+    # In float32, as the scores are: 0.1 would be above a scale that ends at 0.1 in float64.
     outside = np.flatnonzero(~((scores >= np.float32(low)) & (scores <= np.float32(high))))
     if len(outside):
         value = scores[outside[0]]
@@ -382,6 +323,7 @@ def _similarity(vectors: Two, pairs: PairSet) -> Scored:
 
         return bootstrap.pearson(rankdata(predicted), rankdata(scores), drawn)  # the ranks of all pairs, in every draw
 
+    # Drawn only if somebody asks for the interval.
     draws = {
         "pearson": _draw(partial(bootstrap.pearson, predicted, scores), len(scores)),
         "spearman": _draw(spearman, len(scores)),

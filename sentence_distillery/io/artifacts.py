@@ -69,6 +69,8 @@ def atomic_file(target: Path) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield partial
+
+        # On the disk before the rename: after a power cut the name has the old content or the new one.
         _sync(partial)
         partial.replace(target)
         checksums.note(target)
@@ -91,6 +93,8 @@ def atomic_directory(target: Path) -> Iterator[Path]:
         _remove(partial)
         partial.mkdir(parents=True)
         yield partial
+
+        # The same order as for a file: content first, then the name.
         for file in partial.rglob("*"):
             _sync(file)
         _replace_directory(partial, target)
@@ -140,23 +144,11 @@ def check_kind(path: Path) -> None:
 
 
 def read_json(path: Path, schema: Any) -> Any:
-    """Read a JSON file that fits a schema.
-
-    Args:
-        path: The file.
-        schema: What it holds, as a type that pydantic knows: a `contents.Content`, or such as dict[str, float]. No text
-            is taken for a number.
-
-    Returns:
-        The content, unchanged.
+    """Read a JSON file that fits a schema: a type that pydantic knows. No text is taken for a number.
 
     Raises:
         InputError: If the file is missing, is not JSON, has another content or is not the one that was written; the
             message has the file, the place in it, what is there, and the remedy.
-
-    Example:
-        >>> read_json(Path("reports/metrics.json"), dict[str, float])           # doctest: +SKIP
-        {'student/lee/pearson': 0.65}
     """
     check_kind(path)
     try:
@@ -228,6 +220,8 @@ def read_rows(
         rows = list(reader)
     except (OSError, ValueError, csv.Error) as error:
         raise _cannot_read(path, error) from error
+
+    # A table of another kind is refused by its header, before a value of it is misread.
     names = list(reader.fieldnames or ())
     if absent := [name for name in columns if name not in names]:
         raise unreadable(path, f"it has no column '{absent[0]}' (it has {', '.join(names) or 'none'})")
@@ -278,6 +272,7 @@ def read_table(path: Path, schema: "pa.Schema") -> "pa.Table":
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    # The checksum of a page shows a damaged page, the schema another table, the number of rows a damaged footer.
     check_kind(path)
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -337,6 +332,8 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
             tensors = {name: file.get_tensor(name) for name in shapes}
     except (OSError, SafetensorError) as error:
         raise _not_tensors(path, error) from error
+
+    # A valid file of another model is as wrong as a damaged one.
     for name, shape in shapes.items():
         _check_shape(path, name, tensors[name].shape, shape)
     checksums.check_file(path)

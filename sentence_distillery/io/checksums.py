@@ -37,20 +37,7 @@ _ledgers: list[Ledger] = []  # the last one is in use; a stage within a stage ha
 
 @contextmanager
 def ledger(known: Mapping[str, str]) -> Iterator[Ledger]:
-    """Note the files written in the block, and compare the files read with their known checksums.
-
-    Args:
-        known: The SHA-256 of files by their paths, as the readers will name them.
-
-    Yields:
-        The ledger, whose `checksums` are those of the files written.
-
-    Example:
-        >>> with ledger({}) as written:
-        ...     write_json(path, {"n": 2})                      # doctest: +SKIP
-        ...     written.checksums()                             # doctest: +SKIP
-        {'reports/n.json': '5ffb...'}
-    """
+    """Note the files written in the block, and compare the files read with their `known` checksums, SHA-256 by path."""
     _ledgers.append(Ledger(dict(known)))
     try:
         yield _ledgers[-1]
@@ -80,6 +67,8 @@ def check_file(path: Path) -> None:
     state = _state(path)
     if _ledgers[-1].compared.get(path.as_posix()) == state:
         return  # a large file is read in many pieces, but hashed once
+
+    # Valid content is not enough: a table of another run has a valid form, too.
     if (found := sha256(path)) != known:
         raise InputError(
             f"{path} has changed since it was written: its SHA-256 is {found[:12]}…, not {known[:12]}…. {RESTORE}", path

@@ -11,9 +11,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sentence_distillery.io.options import Count
-
 Natural = Annotated[int, Field(ge=0)]
+PositiveNatural = Annotated[int, Field(ge=1)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Cosine = Annotated[float, Field(ge=-1.001, le=1.001)]  # with the rounding of float32
@@ -74,8 +73,8 @@ class EncoderReference(Content):
 
     reference: str
     pooling: str | None
-    maximum_length: Count | None
-    dimension: Count
+    maximum_length: PositiveNatural | None
+    dimension: PositiveNatural
 
 
 class Labeller(EncoderReference):
@@ -88,9 +87,9 @@ class StudentConfig(Content):
     """The config.json of a student that a run has trained."""
 
     kind: str
-    dimension: Count
-    token_dimension: Count
-    vocabulary: Count
+    dimension: PositiveNatural
+    token_dimension: PositiveNatural
+    vocabulary: PositiveNatural
     sentences: Natural
     epochs: Natural
     seed: Natural

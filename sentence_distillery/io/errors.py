@@ -37,15 +37,12 @@ def options_from(place: Place) -> Iterator[None]:
 
 
 def option(python: str, command_line: str = "", params: str = "") -> str:
-    """Name an option as the user typed it.
+    """Name an option as the user typed it, in the place that `options_from` says.
 
     Args:
         python: The argument of a function, such as text_column.
         command_line: The option of a command; by default that of the same name, such as --text-column.
         params: The key in params.yaml; by default the same as in Python.
-
-    Returns:
-        The name in the place that `options_from` says.
 
     Example:
         >>> with options_from("command line"):

@@ -41,6 +41,8 @@ def problems(error: ValidationError, names: Mapping[str, str], options: Mapping[
         if not detail["loc"]:  # of several options, which the message names
             found.append(str(detail["ctx"]["error"]))
             continue
+
+        # A default that follows from a wrong option would be reported as a second mistake.
         field = str(detail["loc"][0])
         name = names.get(field, field)
         if not name:

@@ -29,17 +29,10 @@ _REMEDIES = {
 
 
 def of_a_place(error: OSError) -> str | None:
-    """Describe an error that the place has caused.
+    """Describe an error that the place has caused, with path and remedy; None if the error is of another kind.
 
-    Args:
-        error: What the system refused.
-
-    Returns:
-        The path, what is wrong with it and what to do; None if the error is of another kind.
-
-    Example:
-        >>> of_a_place(OSError(errno.ENOSPC, "No space left on device", "/data/x"))
-        '/data/x: No space left on device. Free some space there, or use another disk.'
+    >>> of_a_place(OSError(errno.ENOSPC, "No space left on device", "/data/x"))
+    '/data/x: No space left on device. Free some space there, or use another disk.'
     """
     remedy = _REMEDIES.get(error.errno or 0)
     if remedy is None:

@@ -36,53 +36,26 @@ Figure = float | Unavailable
 
 
 def to_json(unavailable: Unavailable | None) -> dict[str, str | None]:
-    """Return the entry of a JSON object that says why it has nothing else, or that it has.
+    """Return the entry of a JSON object that says why it has nothing else, or None for a whole object.
 
-    Args:
-        unavailable: The reason, or None if everything is there.
-
-    Returns:
-        One entry, to be merged into the object.
-
-    Example:
-        >>> to_json(Unavailable("the set stsb is absent")), to_json(None)
-        ({'absent': 'the set stsb is absent'}, {'absent': None})
+    >>> to_json(Unavailable("the set stsb is absent")), to_json(None)
+    ({'absent': 'the set stsb is absent'}, {'absent': None})
     """
     return {KEY: unavailable.reason if unavailable else None}
 
 
 def from_json(content: Mapping[str, Any]) -> Unavailable | None:
-    """Read that entry of a JSON object.
+    """Read that entry of a JSON object, which must have it.
 
-    Args:
-        content: The object; it must have the entry.
-
-    Returns:
-        The reason, or None if everything is there.
-
-    Raises:
-        KeyError: If the object has no such entry.
-
-    Example:
-        >>> from_json({"absent": "the set stsb is absent", "seeds": {}})
-        Unavailable(reason='the set stsb is absent')
+    >>> from_json({"absent": "the set stsb is absent", "seeds": {}})
+    Unavailable(reason='the set stsb is absent')
     """
     reason = content[KEY]
     return None if reason is None else Unavailable(reason)
 
 
 def read_unavailable(path: Path) -> Unavailable | None:
-    """Read that entry of a JSON file.
-
-    Args:
-        path: A JSON file that a stage wrote next to what it made.
-
-    Returns:
-        The reason why the stage made nothing, or None.
-
-    Raises:
-        InputError: If the file is missing, is not JSON, or has no such entry.
-    """
+    """Read that entry of a JSON file that a stage wrote next to what it made; raises InputError if there is none."""
     from sentence_distillery.io.contents import (
         Absent,  # needs pydantic, and not everyone who imports this module has it
     )
@@ -101,16 +74,9 @@ def to_text(unavailable: Unavailable) -> str:
 
 
 def from_text(text: str) -> Unavailable | None:
-    """Read a value of results.csv.
+    """Read a value of results.csv: the reason why there is no figure, or None if the text is a figure.
 
-    Args:
-        text: The value of a row.
-
-    Returns:
-        The reason why there is no figure, or None if the text is a figure.
-
-    Example:
-        >>> from_text("undefined: 1 pairs"), from_text("0.7867")
-        (Unavailable(reason='1 pairs'), None)
+    >>> from_text("undefined: 1 pairs"), from_text("0.7867")
+    (Unavailable(reason='1 pairs'), None)
     """
     return Unavailable(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else None

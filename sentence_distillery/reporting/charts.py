@@ -10,7 +10,6 @@ from dataclasses import dataclass
 LABEL_GAP = 17.0  # between the baselines of two labels
 LABEL_HEIGHT = 14.0
 LABEL_OFFSET = 11.0  # between a mark and its label
-CELL = 46.0  # of a heat map
 LETTER = 7.5  # width of a letter of a label
 BOLD_LETTER = 8.7  # of a bold one on a narrow page, where letters are larger
 RADIUS = 6.0  # of the place that a mark takes
@@ -113,35 +112,6 @@ class Intervals:
     rows: list[Interval]
 
 
-@dataclass(frozen=True)
-class HeatMapCell:
-    """Two words; `shade` is their cosine cut to [0, 1], `text` the cosine itself."""
-
-    x: float
-    y: float
-    shade: float
-    text: str
-    tip: str
-
-    @property
-    def dark(self) -> bool:
-        return self.shade > 0.55
-
-
-@dataclass(frozen=True)
-class HeatMap:
-    """Words of one sentence (down) against those of another (across); `left_out` have no vector."""
-
-    title: str
-    alt: str
-    frame: Frame
-    size: float
-    rows: list[Tick]
-    columns: list[Tick]
-    cells: list[HeatMapCell]
-    left_out: list[str]
-
-
 def scatter(
     title: str,
     points: Mapping[str, tuple[float, float]],
@@ -190,6 +160,8 @@ def _marks(
     order = sorted(places, key=lambda name: places[name])
     chosen: dict[str, Place] = {}
     boxes: dict[str, Box] = {}
+
+    # The first round has only some labels in the way, so later ones look again.
     for name in order * ROUNDS:
         taken = [*marks, *(box for other, box in boxes.items() if other != name)]
         at = {place: _label_box(name, place, name in ours) for place in _label_places(*places[name], frame)}
@@ -248,6 +220,8 @@ def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) ->
         (position(x, span, (frame.left, frame.right)), position(y, levels, (frame.bottom, frame.top)))
         for x, y in zip(xs, ys, strict=True)
     ]
+
+    # The text of the picture has its ends, for those who do not see it.
     return Curve(
         title,
         f"{title} by {x_label}: {ys[0]:.3g} at {xs[0]:g}, {ys[-1]:.3g} at {xs[-1]:g}.",
@@ -265,6 +239,8 @@ def intervals(title: str, points: Mapping[str, tuple[float, float, float]], ours
     frame = Frame(left + 190, ROW * len(points) + 32, left, 6, left + 178, ROW * len(points) + 6)
     levels = ticks(min(low for _, low, _ in points.values()), max(high for _, _, high in points.values()), count=3)
     pixels = (frame.left, frame.right)
+
+    # A line for each system, in the order of the table.
     rows = []
     for place, (name, (figure, low, high)) in enumerate(points.items()):
         at, start, end = (position(value, levels, pixels) for value in (figure, low, high))
@@ -276,52 +252,6 @@ def intervals(title: str, points: Mapping[str, tuple[float, float, float]], ours
         frame,
         [Tick(position(level, levels, pixels), f"{level:g}") for level in levels],
         rows,
-    )
-
-
-def heat_map(
-    title: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    cosines: Sequence[Sequence[float]],
-    left_out: Sequence[str],
-) -> HeatMap:
-    """Draw a square for each two words; the labels are left of the rows and, slanted, above the columns."""
-    # The margins follow the longest word; slanted labels need three quarters of their length in height.
-    left, top = (
-        12.0 + LETTER * max((len(word) for word in words), default=0) * part
-        for words, part in ((rows, 1), (columns, 0.75))
-    )
-    frame = Frame(
-        left + CELL * len(columns) + 4 * LETTER,
-        top + CELL * len(rows),
-        left,
-        top,
-        left + CELL * len(columns),
-        top + CELL * len(rows),
-    )
-    cells = [
-        HeatMapCell(
-            left + CELL * x,
-            top + CELL * y,
-            round(min(max(cosine, 0.0), 1.0), 3),
-            f"{cosine:.2f}".replace("-", "\N{MINUS SIGN}"),
-            f"{one} – {other}: {cosine:.3f}",
-        )
-        for y, (one, line) in enumerate(zip(rows, cosines, strict=True))
-        for x, (other, cosine) in enumerate(zip(columns, line, strict=True))
-    ]
-    return HeatMap(
-        title,
-        f"{title}: cosines of {', '.join(rows)} with {', '.join(columns)}. "
-        + "; ".join(cell.tip for cell in cells)
-        + ".",
-        frame,
-        CELL,
-        [Tick(top + CELL * (y + 0.5), word) for y, word in enumerate(rows)],
-        [Tick(left + CELL * (x + 0.5), word) for x, word in enumerate(columns)],
-        cells,
-        list(dict.fromkeys(left_out)),
     )
 
 

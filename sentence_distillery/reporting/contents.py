@@ -1,68 +1,11 @@
-"""The contents of JSON files that a page shows: an overview of the corpus, and the matrix of a run or of saved runs."""
+"""The contents of JSON files that a page shows: an overview of the corpus, and the benchmark sets."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sentence_distillery.evaluation.sets.provenance import Entry
-from sentence_distillery.io.contents import Content, Natural, Share
-
-
-class Place(Content):
-    """A cell in JSON, as `Cell.content` has it."""
-
-    encoder: str
-    pooling: str
-    start: str
-    strategy: str
-    seed: str | None = None
-
-
-class Curve(Content):
-    """Accuracy and F1 of a cell over the threshold."""
-
-    cell: Place
-    seeds: Natural
-    threshold: list[float]
-    accuracy: list[Share]
-    f1: list[Share]
-
-    @model_validator(mode="after")
-    def _same_length(self) -> Self:
-        if not len(self.threshold) == len(self.accuracy) == len(self.f1):
-            raise ValueError("threshold, accuracy and f1 differ in length")
-        return self
-
-
-class LeadContent(Content):
-    """Two strategies, the better one first."""
-
-    first: Place
-    second: Place
-    difference: float
-    share: Share
-
-
-class Drawn(Content):
-    """The content of a saved matrix besides its figures."""
-
-    curves: list[Curve]
-    orders: list[LeadContent]
-
-
-class SavedMatrix(Drawn):
-    """The same, with the number of test pairs."""
-
-    pairs: Natural
-
-
-class Paraphrase(Drawn):
-    """The content of paraphrase.json about a run's matrix."""
-
-    dataset: str
-    pairs: dict[Literal["train", "validation", "test"], Natural]
-    removed: dict[str, Natural]
-    winner: str | None
+from sentence_distillery.io.contents import Content, Natural
 
 
 class Sums(Content):

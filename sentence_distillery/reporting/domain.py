@@ -79,6 +79,8 @@ def domain_section(
     labelled = [domain_table([row for row in rows if row.dataset == name], name, spreads) for name in sets]
     if trials:
         labelled.append(size_table(trials))
+
+    # Own labels are shown even if no texts were held out.
     if not known:
         reasons = unique(row.value.reason for row in own if isinstance(row.value, Unavailable))
         return DomainSection("", None, [], labelled, "; ".join(reasons))
@@ -171,6 +173,8 @@ def size_table(trials: Sequence[Mapping[str, str]]) -> DomainTable:
 def panels(rows: Sequence[Result]) -> list[charts.Intervals]:
     """Draw a chart for each k, with a line for each system."""
     drawn = []
+
+    # Without an interval a point would look more certain than those that have one.
     for name in unique(row.metric for row in rows if row.protocol == NEIGHBOURS):
         found = [row for row in rows if (row.protocol, row.metric) == (NEIGHBOURS, name)]
         points = {

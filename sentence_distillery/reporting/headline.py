@@ -72,6 +72,8 @@ def headline(rows: Sequence[Result], sets: Mapping[str, Any], draws: Draws | Non
             by_set.setdefault((row.dataset, row.split), {})[row.system] = row
         elif row.number and is_speed(row):
             speed[row.system] = row.number
+
+    # The sets that others publish; a run without them falls back on the small ones that come with it.
     known = [place for place in HEADLINE if place in by_set]
     places = known or [place for place in FALLBACK if place in by_set]
     found = {
@@ -113,6 +115,8 @@ def sentence(figures: Headline) -> str:
         (first, name), *others = kept
         also = "".join(f" and {share:.0%} on {other}" for share, other in others)
         parts.append(f"keeps {first:.0%} of its teacher’s Spearman correlation on {name}{also}")
+
+    # A share above 100 % says little, so both figures stand there.
     parts += [_both(figures, place) for place, share in enumerate(shares) if share is not None and share > 1]
     known = len(parts)
     if times is not None:

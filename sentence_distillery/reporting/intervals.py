@@ -13,19 +13,11 @@ QUANTILE = 1.96  # of the normal distribution, for 95 %
 
 
 def spearman_interval(value: float, n: int) -> tuple[float, float] | None:
-    """Return the ends of the 95 % interval of a Spearman correlation.
+    """Return the ends of the 95 % interval of a Spearman correlation of n pairs; None for n below 4, or -1 or 1.
 
-    Args:
-        value: The correlation, in [-1, 1].
-        n: The number of pairs behind it.
-
-    Returns:
-        The lower and the upper end, in (-1, 1); None for fewer than four pairs or a correlation of -1 or 1.
-
-    Example:
-        >>> low, high = spearman_interval(0.7867, 1379)
-        >>> round(low, 3), round(high, 3)
-        (0.762, 0.809)
+    >>> low, high = spearman_interval(0.7867, 1379)
+    >>> round(low, 3), round(high, 3)
+    (0.762, 0.809)
     """
     if n < 4 or abs(value) >= 1:
         return None

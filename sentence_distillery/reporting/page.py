@@ -125,6 +125,8 @@ def results(rows: Sequence[Result], sets: Mapping[str, Any]) -> dict[str, Any]:
     others = [row for row in scored if row not in samples]
     words = [row for row in others if sets.get(row.dataset, {}).get("kind") == "words"]
     sentences = [row for row in others if row not in words]
+
+    # Figures on the samples are a demonstration, so they have a section of their own.
     return {
         "test": tables.result_tables([row for row in sentences if row.split != "dev"], sets),
         "dev": tables.result_tables([row for row in sentences if row.split == "dev"], sets),
@@ -177,6 +179,8 @@ def context(run: RunReport) -> dict[str, Any]:
     sets = run.provenance["sets"]
     figures = headline(run.rows, sets, run.draws)
     domain = domain_section(run.domain, run.seeds, run.trials)
+
+    # The templates compute nothing: what they show is made here.
     return {
         "profile": run.profile,
         "student": run.student,
@@ -252,18 +256,7 @@ def own_sections(values: Mapping[str, Any]) -> list[Section]:
 
 
 def render(run: RunReport, papers: Sequence[Link]) -> tuple[str, list[Section]]:
-    """Compose the page on a run: the encoder that it made, and how good it is.
-
-    Args:
-        run: The outputs of the run.
-        papers: The pages of reproduced papers.
-
-    Returns:
-        The page as HTML, and its sections in their order.
-
-    Raises:
-        KeyError: If a content of `run` lacks a field that the page shows.
-    """
+    """Compose the page on a run as HTML, with links to those of papers; return its sections, too, in their order."""
     values = context(run)
     sections = own_sections(values)
     return str(rendered("report.html", {**values, "sections": sections, "papers": papers})), sections

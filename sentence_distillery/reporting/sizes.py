@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import finite, given, read_rows, unreadable
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.headline import rounded
@@ -26,18 +25,8 @@ LEAST = 70.0  # worse ones are only in the table; else the marks of the others w
 
 
 def read_pareto(path: Path) -> list[dict[str, str]]:
-    """Read the variants and their figures, former names under today's.
-
-    Args:
-        path: The table that `make pareto` writes.
-
-    Returns:
-        A mapping from column to text for each row.
-
-    Raises:
-        InputError: If the file is missing or lacks a column that is shown.
-    """
-    rows = list(map(current_row, read_rows(path, COLUMNS)))
+    """Read the variants and their figures; raises InputError if a column is missing."""
+    rows = read_rows(path, COLUMNS)
     if any(row["system"] == "own" and not row["dimension"].isdigit() for row in rows):
         raise unreadable(path, "a variant of the student has no dimension")
     return rows
@@ -90,14 +79,9 @@ def _interval(spearman: float) -> str:
 
 
 def kept_speed(pareto: Sequence[Row], dimension: int) -> str | None:
-    """Return the saved speed of the student of the profile best, of as many dimensions as a run's if one was timed.
+    """Return the saved sentences a second of the student of the profile best, with two digits, and its dimensions.
 
-    Args:
-        pareto: Rows of the table that `make pareto` writes.
-        dimension: Of the run's student.
-
-    Returns:
-        The sentences a second with two digits and the dimensions, None if none was timed.
+    It is that of as many dimensions as the run's student if one was timed; None if none was.
     """
     timed = [row for row in pareto if row["system"] == "own" and row["precision"] == "float32"]
     timed = [row for row in timed if row.get("sentences_per_second")]

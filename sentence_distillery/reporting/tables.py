@@ -141,6 +141,8 @@ def build(blocks: Sequence[Block], by: Literal["dataset", "protocol"], caption: 
     for row in sorted(rows, key=lambda row: rank(row.metric, METRICS)):
         if row.metric not in metrics[group(row)]:
             metrics[group(row)].append(row.metric)
+
+    # Known sets have their order, unknown ones follow as they come.
     groups = {
         key: metrics[key] for key in sorted(unique(group(row) for row in rows), key=lambda key: rank(key, TITLES))
     }
@@ -172,6 +174,8 @@ def mark_best(lines: Lines, better: Sequence[int]) -> Lines:
         _best((figure.value for cell in column for figure in cell), sign)
         for column, sign in zip(columns, better, strict=True)
     ]
+
+    # Several systems may share the best figure, and then all are marked.
     return [
         (
             system,

@@ -31,6 +31,8 @@ def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
         except BlockingIOError as error:
             file.seek(0)
             raise HeldError(file.read() or "one that has just begun") from error
+
+        # The name of the holder is for the message of a second process; the lock itself is the kernel's.
         file.truncate(0)  # a killed holder left its name
         file.write(holder)
         file.flush()

@@ -41,6 +41,8 @@ def track(items: Iterable[Item], total: int, description: str, done: int = 0) ->
     if shown or sys.stderr.isatty():
         yield from tqdm(items, total=total, initial=done, desc=description, leave=False)
         return
+
+    # In a log a bar would be a line for each redraw.
     last = time.monotonic()
     for count, item in enumerate(items, start=done + 1):
         yield item

@@ -36,39 +36,26 @@ PACKAGES = (  # another version of one of them may change a sentence, a vector o
 
 
 def stamp(function: Callable[..., Any]) -> dict[str, str]:
-    """Describe the things here that the result of `function` depends on.
+    """Describe the things here that the result of a function depends on: versions and hashes by name.
 
-    Args:
-        function: A function of the library or of another module, or a partial of one.
-
-    Returns:
-        Versions and hashes by name; packages that are not installed are left out.
-
-    Example:
-        >>> sorted(stamp(print))[:2]
-        ['Python', 'code of sentence_distillery']
+    >>> sorted(stamp(print))[:2]
+    ['Python', 'code of sentence_distillery']
     """
     while isinstance(function, partial):
         function = function.func
     module = getattr(function, "__module__", None) or type(function).__module__
     names = [PYTHON, *PACKAGES, f"{CODE}{LIBRARY}", *[f"{CODE}{module}"] * (not module.startswith(f"{LIBRARY}."))]
+
     return {name: value for name in names if (value := _here(name))}
 
 
 def differences(home: Mapping[str, str]) -> list[str]:
-    """List the entries of home's stamp that differ here.
+    """List the entries of a stamp made elsewhere that differ here.
 
     A package that is missing here is not one of them: the function need not use it, and if it does, its import fails.
 
-    Args:
-        home: A stamp that was made elsewhere.
-
-    Returns:
-        One text for each difference, empty if there is none.
-
-    Example:
-        >>> differences({"Python": "2.7"})  # doctest: +ELLIPSIS
-        ['Python 2.7 at home, 3... on the worker']
+    >>> differences({"Python": "2.7"})  # doctest: +ELLIPSIS
+    ['Python 2.7 at home, 3... on the worker']
     """
     found = {name: _here(name) for name in home}
     return [

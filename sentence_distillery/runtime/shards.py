@@ -56,6 +56,7 @@ def map_shards(
     Shards are drawn as workers need them, AHEAD for each at most, so that memory stays bounded. Raises InputError
     if the function or `prepare` does, a worker dies, or the cluster cannot be reached.
     """
+    # A cluster is asked for by its address; otherwise processes here, or none for a single one.
     processes = processes_here(where)
     if where.dask:
         with _cluster(function, where.dask) as (submit, workers):
@@ -185,6 +186,7 @@ def _result(client: Any, future: Any, address: str) -> Any:
     from distributed.comm.core import CommClosedError
 
     while True:
+        # Each error of the cluster says what to do, since its own traceback is of another machine.
         try:
             wait(future, timeout=DASK_SECONDS)  # type: ignore[no-untyped-call]
             break

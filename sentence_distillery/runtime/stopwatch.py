@@ -62,14 +62,9 @@ def timed(work: Work, runs: int = 1) -> Timing:
 
 
 def in_turns(works: Mapping[str, Work], turns: Iterable[object]) -> dict[str, Timing]:
-    """Run several works in turns: all once, then all again.
+    """Run several works in turns, all once, then all again, and return the timing of each by its name.
 
-    Args:
-        works: By name; see `timed`.
-        turns: One item for each turn, such as `range(7)`, or `track(range(7), 7, "turns")` to show the progress.
-
-    Returns:
-        The timing of each work, by its name.
+    `turns` has one item for each turn: range(7), or track(range(7), 7, "turns") to show the progress.
     """
     taken: dict[str, list[float]] = {name: [] for name in works}
     for _ in turns:

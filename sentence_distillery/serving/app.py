@@ -159,16 +159,13 @@ def _index(given: str, count: int) -> int:
 
 
 def application(collection: Collection, name: str, hosts: Iterable[str], key: str | None = None) -> ASGIApp:
-    """Make the application that serves a student and its texts.
+    """Make the guarded ASGI application that serves a student and its texts.
 
     Args:
         collection: The texts, with the student.
         name: The student's name in OpenAI's interface and on the page.
         hosts: What a request's Host header may say.
         key: The key to ask for; None asks for none.
-
-    Returns:
-        An ASGI application, guarded.
     """
     page, embeddings = Page(collection, name), Embeddings(collection.encoder, name)
     routes = [
@@ -181,6 +178,8 @@ def application(collection: Collection, name: str, hosts: Iterable[str], key: st
         Route("/v1/models/{name}", embeddings.model),
         Route("/v1/embeddings", embeddings.create, methods=["POST"]),
     ]
+
+    # Errors are OpenAI's JSON on every path, since a client of that interface reads no other.
     handlers = {RefusedError: _refuse, HTTPException: _http, Exception: _fault}
     return Guard(Starlette(routes=routes, exception_handlers=handlers), hosts, key)
 

@@ -90,18 +90,7 @@ class Collection:
 
     @classmethod
     def of(cls, encoder: StaticEncoder, texts: Iterable[str], limit: int = LIMIT) -> "Collection":
-        """Encode texts, up to `limit` of them; the rest is counted.
-
-        Args:
-            encoder: The student.
-            texts: Any iterable of str; blank ones are left out.
-            limit: The most texts to keep.
-
-        Returns:
-            The collection.
-
-        Raises:
-            InputError: If there is no text.
+        """Encode up to `limit` texts that are not blank, and count the rest; raises InputError if there is none.
 
         Example:
             >>> from sentence_distillery import load
@@ -129,24 +118,17 @@ class Collection:
 
     @classmethod
     def labelled(cls, encoder: StaticEncoder, directory: Path, limit: int = LIMIT) -> "Collection":
-        """Read the working directory of `distill`: its sentences and the teacher's embedding of each.
+        """Read the working directory of `distill`: up to `limit` sentences and the teacher's embedding of each.
 
-        Args:
-            encoder: The student.
-            directory: A directory with the folders `sentences` and `soft_labels`.
-            limit: The most sentences to keep.
-
-        Returns:
-            The collection, with the teacher's vectors.
-
-        Raises:
-            InputError: If a file cannot be read, or the soft labels are of other sentences.
+        Raises InputError if a file cannot be read, or the soft labels are of other sentences.
         """
         dimension = int(read_json(directory / SOFT_LABELS / "teacher.json", Labeller)["dimension"])
         schema = pa.schema([("sentence", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
         texts: list[str] = []
         labels: list[Floats] = []
         left_out = 0
+
+        # Labels are beside the sentences, part by part; what is above the limit is counted and not read.
         for part in table_parts(directory / SENTENCES):
             sentences = read_table(part, _READ)
             room = limit - len(texts)
@@ -177,19 +159,12 @@ class Collection:
             neighbours: In their order; the first of each group comes first.
             count: The most groups; a neighbour of none of them is left out.
             vectors: (texts, dimension) float32, the teacher's for its neighbours; None: the student's.
-
-        Returns:
-            The groups.
-
-        Example:
-            >>> from sentence_distillery import load
-            >>> found = Collection.of(load(), ["The storm closed it.", "Shares fell.", "the storm CLOSED it"])
-            >>> [(group.first.index, len(group.others)) for group in found.groups(found.search("storm", 3), 3)]
-            [(0, 1), (1, 0)]
         """
         vectors = self.vectors if vectors is None else vectors
         firsts: list[Neighbour] = []
         others: list[list[Neighbour]] = []
+
+        # Compared with the first of each group alone, so that a chain of small changes makes no group.
         for neighbour in neighbours:
             cosines = vectors[[first.index for first in firsts]] @ vectors[neighbour.index]
             if len(cosines) and cosines.max() >= NEAR:

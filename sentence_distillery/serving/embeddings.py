@@ -90,6 +90,8 @@ class Embeddings:
             raise RefusedError(
                 400, f"'{unknown[0]}' is not a field; the fields are {', '.join(sorted(FIELDS))}.", None, unknown[0]
             )
+
+        # The one option of form that OpenAI's own client sets: it asks for base64.
         form = body.get("encoding_format")
         if form not in (None, "float", "base64"):
             raise RefusedError(400, f"encoding_format is {form!r}; it is float or base64.", None, "encoding_format")
@@ -124,6 +126,8 @@ def _texts(given: object) -> list[str]:
         raise RefusedError(400, "input is a text, or a list of at least one text.", None, "input")
     if len(texts) > TEXTS:
         raise RefusedError(400, f"input has {len(texts):,} texts; send at most {TEXTS:,} at a time.", None, "input")
+
+    # OpenAI also takes token numbers. Those of its tokenizer mean nothing here.
     for index, text in enumerate(texts):
         if isinstance(text, int | list):
             raise RefusedError(400, "input has token numbers, which this model cannot read; send texts.", None, "input")

@@ -79,9 +79,13 @@ class Guard:
         hosts = {host.lower() for host in headers.getlist("host")}  # names have no case
         if not hosts or not hosts <= self._hosts:
             return f"The Host header is not one of {', '.join(sorted(self._hosts))}."
+
+        # A page of another site may send a request here, but its browser says where the page is from.
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in {f"http://{host}" for host in self._hosts}:
             return "Requests from other pages are refused."
+
+        # A link from elsewhere may open the page itself, and nothing else.
         site = headers.get("sec-fetch-site", "none")
         is_link = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate" and scope["method"] == "GET"
         if site not in ("none", "same-origin") and not is_link:

@@ -23,13 +23,9 @@ _ROUNDS = 500  # of t-SNE; 1,000 kept no more neighbours
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """The positions of texts on the map.
+    """The positions of texts on the map: `points`, from -1 to 1, of the texts `drawn`, by "t-SNE" or "PCA".
 
-    Attributes:
-        vectors: (texts, dimension) float32, all of them at unit length.
-        drawn: Indices of the texts to draw.
-        points: (drawn, 2) float32, from -1 to 1.
-        method: "t-SNE" or "PCA".
+    `vectors` are those of all texts, (texts, dimension) float32 at unit length.
     """
 
     vectors: Floats
@@ -64,14 +60,7 @@ class Map:
 
 
 def draw(vectors: Floats, points: int = POINTS) -> Map:
-    """Draw the map of evenly chosen texts.
-
-    Args:
-        vectors: (texts, dimension) float32 at unit length; a zero vector is not drawn.
-        points: The most texts to draw.
-
-    Returns:
-        The map, the same for the same vectors.
+    """Draw the map of at most `points` evenly chosen texts, the same for the same vectors; a zero vector is not drawn.
 
     Example:
         >>> import numpy as np

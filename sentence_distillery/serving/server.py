@@ -30,19 +30,10 @@ class Serving:
 
 
 def read_collection(encoder: StaticEncoder, texts: list[Path], reading: Reading, limit: int) -> Collection:
-    """Read the texts to explore: files and directories of texts, or the working directory of `distill`.
+    """Read up to `limit` texts to explore: files and directories, or the working directory of `distill`.
 
-    Args:
-        encoder: The student.
-        texts: Files or directories; a line of a .txt file is a text, and so is a row of other files.
-        reading: How to read files.
-        limit: The most texts to read.
-
-    Returns:
-        The collection, with the teacher's vectors if there are soft labels.
-
-    Raises:
-        InputError: If a file cannot be read, there is no text, or an option applies to none of the files.
+    A line of a .txt file is a text, and so is a row of other files. Raises InputError if a file cannot be read, there
+    is no text, or an option applies to none of the files.
     """
     if limit < 1:
         raise InputError(f"The limit is {limit}; give a maximum number of texts of 1 or more.")
@@ -65,12 +56,7 @@ def _rows(files: list[tuple[Path, str]], reading: Reading) -> Iterator[tuple[str
 def checked_key(given: str | None) -> str | None:
     """Return the key to ask for: the given one, that of the environment, or none.
 
-    Raises:
-        InputError: If the key is too short, or not of printable ASCII.
-
-    Example:
-        >>> checked_key("correct-horse")
-        'correct-horse'
+    Raises InputError if the key is too short, or not of printable ASCII.
     """
     key = os.environ.get(KEY) if given is None else given
     if key is not None and not (len(key) >= SHORTEST_KEY and key.isascii() and key.isprintable() and " " not in key):
@@ -81,21 +67,16 @@ def checked_key(given: str | None) -> str | None:
 
 
 def serve(collection: Collection, name: str, serving: Serving, ready: Callable[[str], None]) -> None:
-    """Serve until the process is interrupted.
+    """Serve until the process is interrupted; `ready` is called with the page's address once the port is taken.
 
-    Args:
-        collection: The texts, with the student.
-        name: The student's name.
-        serving: Port and key.
-        ready: Called with the page's address once the port is taken.
-
-    Raises:
-        InputError: If the port cannot be taken.
+    Raises InputError if the port cannot be taken.
     """
     try:
         listener = socket.create_server((HOST, serving.port))
     except (OSError, OverflowError) as error:
         raise InputError(f"Port {serving.port} cannot be taken: {error}; give --port 0 for a free one.") from error
+
+    # The port is known only now if the system has chosen it, and the guard needs it for the names of the host.
     with listener:
         port = listener.getsockname()[1]
         hosts = [f"{host}:{port}" for host in (HOST, "localhost")]

@@ -66,15 +66,7 @@ class Data:
 
 
 def write_site(collection: Collection, name: str, directory: Path) -> int:
-    """Write the folder, whole or not at all.
-
-    Args:
-        collection: The texts, with the student.
-        name: The student's name on the page.
-        directory: A new or empty directory, or one that this function wrote.
-
-    Returns:
-        The bytes of all files.
+    """Write the folder, whole or not at all, and return the bytes of all files.
 
     Raises:
         InputError: If the student is one that JavaScript does not compute, the directory holds anything else or cannot
@@ -95,6 +87,8 @@ def write_site(collection: Collection, name: str, directory: Path) -> int:
 
     # Named by its content, so that a browser never mixes an old file from its cache with new ones.
     folder = f"data-{data.finish(_about(collection, name))}"
+
+    # Whole or not at all, as all files of this library.
     with atomic_directory(directory) as partial:
         (partial / folder).mkdir()
         for part, text in data.scripts.items():
@@ -126,6 +120,8 @@ def check_directory(directory: Path) -> None:
         return
     if not directory.is_dir():
         raise InputError(f"{directory} is a file; name a directory to write the page to.")
+
+    # It is replaced as a whole, so nothing of the user's may be in it.
     known = {"index.html", ENCODER, *PAGE}
     for entry in sorted(directory.iterdir()):
         if entry.name not in known and not (entry.is_dir() and entry.name.startswith("data-")):
@@ -160,15 +156,8 @@ def index(folder: str) -> str:
 def as_bytes(vectors: Floats) -> NDArray[np.int8]:
     """Store each vector in int8, its largest number as 127 or -127; the page computes with its direction alone.
 
-    Args:
-        vectors: (texts, dimension) float32.
-
-    Returns:
-        (texts, dimension) int8, zeros for a zero vector.
-
-    Example:
-        >>> as_bytes(np.array([[0.5, -1.0], [0, 0]], np.float32)).tolist()
-        [[64, -127], [0, 0]]
+    >>> as_bytes(np.array([[0.5, -1.0], [0, 0]], np.float32)).tolist()
+    [[64, -127], [0, 0]]
     """
     peaks = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
     return np.rint(vectors * (_LEVELS / np.where(peaks > 0, peaks, 1))).astype(np.int8)

@@ -21,14 +21,7 @@ class Word:
 
 
 def read_words(encoder: StaticEncoder, text: str) -> list[Word]:
-    """Tell how a student reads each word of a text.
-
-    Args:
-        encoder: The student.
-        text: Any text.
-
-    Returns:
-        Its words in their order; punctuation that has no vector is left out.
+    """Tell how a student reads each word of a text, in their order; punctuation that has no vector is left out.
 
     Example:
         >>> from sentence_distillery import load
@@ -48,6 +41,7 @@ def _words(encoder: StaticEncoder, text: str) -> Iterator[Word]:
         starts += not encoding.tokens[place].startswith(CONTINUATION)
         return starts
 
+    # Punctuation without a vector is not a word that the student fails to know.
     for _, group in groupby(range(len(encoding.ids)), number):
         places = list(group)
         written = text[encoding.offsets[places[0]][0] : encoding.offsets[places[-1]][1]]

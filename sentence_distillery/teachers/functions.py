@@ -40,16 +40,10 @@ Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
 
 @dataclass(frozen=True, eq=False)
 class FunctionEncoder:
-    """A function as a teacher.
+    """A function as a teacher: `function` checks what the user's one returns, and brings it to unit length.
 
-    Attributes:
-        reference: Its name, module:function.
-        sha256: Of the source of its module.
-        fingerprint: Of all that identifies its vectors.
-        dimension: Of its vectors.
-        function: Checks what the function returns, and brings it to unit length.
-        version: What its user calls this state of it.
-        maximum_length: None; the function knows what it reads.
+    `reference` is module:function, `sha256` that of its module, `fingerprint` that of all that identifies its vectors,
+    `version` what the user calls this state of it. What it reads of a text only the function knows.
     """
 
     reference: str
@@ -95,13 +89,6 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
     Raises:
         InputError: The function has no source and no version, or does not return a row of numbers for a text, the same
             one each time.
-
-    Example:
-        >>> def lengths(texts):
-        ...     return [[len(text), 1.0] for text in texts]
-        >>> function_encoder(lengths, None).vectors(["storm", "port"], 0, "float32").round(3)
-        array([[0.981, 0.196],
-               [0.97 , 0.243]], dtype=float32)
     """
     called = (
         name or f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
@@ -138,6 +125,8 @@ def _source_hash(function: Callable[..., object], version: str | None, name: str
     plain = inspect.unwrap(function)
     plain = getattr(plain, "__func__", plain)
     definition = plain if inspect.isroutine(plain) or inspect.isclass(plain) else type(plain)
+
+    # The whole module, since the function may call others in it.
     try:
         return hashlib.sha256(Path(inspect.getsourcefile(definition) or "").read_bytes()).hexdigest()
     except (OSError, TypeError):  # built in, or of no file
@@ -152,16 +141,10 @@ def _source_hash(function: Callable[..., object], version: str | None, name: str
 
 
 def load_function(reference: str) -> Embed:
-    """Load the function `module:name`.
+    """Load the function `module:name`, of an installed module or one in the working directory.
 
-    Args:
-        reference: an installed module, or one in the working directory, and the name of a function in it.
-
-    Returns:
-        The function, checked at every call: texts to (texts, dimension) float32, finite.
-
-    Raises:
-        InputError: the function cannot be imported; later, at a call, it fails or its result is not such an array.
+    Returns a function that is checked at every call: texts to (texts, dimension) float32, finite. Raises InputError if
+    it cannot be imported, or fails later.
     """
     checked = _checked(_resolved(reference), reference)
     return lambda texts: checked(texts).astype(np.float32, copy=False)
@@ -179,6 +162,8 @@ def _resolved(reference: str) -> Callable[..., object]:
             f"The function {reference} cannot be imported ({error}); put its module in the working directory, install "
             "it, or name another one."
         ) from error
+
+    # A module's attribute may be anything.
     if not callable(function):
         raise InputError(f"{reference} is {function!r}, not a function; name one that takes a list of texts.")
     return function
@@ -222,6 +207,8 @@ def _numbers(result: object) -> Floats:
         raise TypeError("it is asynchronous; give one that waits, such as lambda texts: asyncio.run(embed(texts))")
     if isinstance(result, list | tuple) and result and hasattr(result[0], "detach"):
         result = [_plain(each) for each in result]
+
+    # Tensors of any library have become arrays, so that one check serves all.
     vectors = np.array(_plain(result))
     if vectors.dtype == object and vectors.ndim == 2:  # a table of Python's own numbers
         vectors = vectors.astype(np.float64)

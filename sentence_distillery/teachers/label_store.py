@@ -97,19 +97,17 @@ class LabelStore:
         return np.where(known[near] == wanted, order[near], -1)
 
     def missing(self, groups: Iterable[Sequence[str]]) -> tuple[list[str], int]:
-        """Find the texts that have no vector yet; the files of the others count as used now.
+        """Return the different texts of some groups that have no vector, and the number of those that have one.
 
-        Args:
-            groups: Texts, some at a time.
-
-        Returns:
-            The different texts that have none, and the number of those that have one.
+        The files of the latter count as used now.
         """
         absent, taken = dict[str, None](), np.zeros(len(self._index[0]), bool)
         for texts in groups:
             places = self._places(keys(texts))
             taken[places[places >= 0]] = True
             absent |= dict.fromkeys(texts[row] for row in np.flatnonzero(places < 0).tolist())
+
+        # A file that a run has used stays for another KEPT_DAYS.
         begin = 0
         for file, rows in self._files.items():
             if taken[begin : begin + len(rows)].any():

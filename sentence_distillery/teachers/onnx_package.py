@@ -61,6 +61,7 @@ def converted(name: str, like: Path) -> Path:
         write_json(directory / CONFIG, config | {"num_hidden_layers": PACKAGES[name].layers})
         save_file(tensors(onnx.load(models[0])), directory / WEIGHTS, {"format": "pt"})
 
+    # Converted once for a version of the package.
     return made_once(made(f"{name}-{metadata.version(name)}-mean"), fill)
 
 
@@ -77,6 +78,8 @@ def _tensors(model: "ModelProto") -> Iterator[tuple[str, NDArray[np.float32]]]:
         _, marked, tensor = name.partition(f"{PREFIX}.")
         if marked:
             yield tensor, array
+
+    # Matrices of products have lost their names; the path of the product has them.
     for node in model.graph.node:
         _, marked, path = node.name.partition(f"{PREFIX}/")
         if node.op_type == "MatMul" and marked and node.input[1] in arrays:

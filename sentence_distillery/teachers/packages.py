@@ -51,6 +51,8 @@ def made_once(target: Path, fill: Callable[[Path], None]) -> Path:
     """
     if target.is_dir():
         return target
+
+    # In a directory of its own, so that two processes do not write to one.
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
@@ -85,6 +87,8 @@ def _unpack(name: str, parts: list[Path], directory: Path) -> None:
         for part in parts:
             with part.open("rb") as source:
                 shutil.copyfileobj(source, archive)
+
+        # Only files one folder deep: no entry can leave the directory.
         try:
             with ZipFile(archive) as files:
                 for info in files.infolist():

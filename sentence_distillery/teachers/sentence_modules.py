@@ -131,14 +131,9 @@ class SentenceModules:
         return prompted.lower() if self.lower_case else prompted
 
     def pool(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Pool token outputs, and apply the layers.
+        """Pool token outputs, (batch, tokens, dimension), and apply the layers; (batch, dimension), before `normalize`.
 
-        Args:
-            hidden: (batch, tokens, dimension).
-            mask: (batch, tokens), 1.0 on the tokens that count, else 0.0; at least one of a row counts.
-
-        Returns:
-            (batch, dimension), before `normalize`.
+        `mask` is 1.0 on the tokens that count, at least one of a row, else 0.0.
         """
         pooled = torch.cat([POOLINGS[name](hidden, mask) for name in self.poolings], dim=1)
         layered: Tensor = self.layers(pooled)
@@ -154,16 +149,9 @@ class Normalize(nn.Module):
 
 
 def read_modules(directory: Path) -> SentenceModules:
-    """Read the modules, prompts and settings of an encoder from its files.
+    """Read the modules, prompts and settings of an encoder from its directory; without modules.json, a mean.
 
-    Args:
-        directory: That of the encoder.
-
-    Returns:
-        The modules; without modules.json, a mean.
-
-    Raises:
-        InputError: If a file is missing or broken, or has a module, a pooling or an activation that is not known.
+    Raises InputError if a file is missing or broken, or has a module, a pooling or an activation that is not known.
     """
     path = directory / MODULES
     if not path.is_file():
@@ -248,5 +236,7 @@ def _layer(kind: str, directory: Path) -> nn.Module:
         )
     except (OSError, SafetensorError, RuntimeError, KeyError, TypeError) as error:
         raise InputError(f"{directory / WEIGHTS} does not hold the weights of a dense layer: {error!r}") from error
+
+    # Teachers are only read; a gradient would cost memory.
     activation: nn.Module = getattr(nn, name)()
     return nn.Sequential(linear.requires_grad_(False), activation)

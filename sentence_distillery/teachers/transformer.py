@@ -101,12 +101,11 @@ class TransformerEncoder:
         """Embed sentences given as token ids.
 
         Args:
-            token_ids: the result of `token_ids`.
-            batch_tokens: tokens in a batch, padding included; on a processor the batches are smaller, and run side by
+            token_ids: The result of `token_ids`.
+            batch_tokens: Tokens in a batch, padding included; on a processor the batches are smaller, and run side by
                 side.
-            weights: for each weighting, a weight (vocabulary,) of each token id; None is the encoder's own pooling, in
-                most the plain mean over the real tokens (paper 1, equations 2 and 3). The default is one None.
-            precision: of the matrix products.
+            weights: For each weighting, a weight (vocabulary,) of each token id; None is the encoder's own pooling.
+            precision: Of the matrix products.
 
         Returns:
             One (sentences, dimension) float32 array for each weighting: what the encoder's modules give, but not
@@ -195,26 +194,24 @@ def quiet_libraries() -> Iterator[None]:
 def load_encoder(given: AnyTeacher) -> TransformerEncoder:
     """Load a transformer on the device of this process.
 
-    Args:
-        given: its reference, and the options that its weights and its tokenizer must match.
-
-    Returns:
-        The encoder, ready to embed.
-
     Raises:
-        AbsentModelError: the weights are not on this machine and cannot be fetched.
-        TeacherError: it is not a transformer, or one of its options does not fit the model.
-        InputError: the model cannot be read, or is not safe to read (pickled weights).
+        AbsentModelError: The weights are not on this machine and cannot be fetched.
+        TeacherError: It is not a transformer, or one of its options does not fit the model.
+        InputError: The model cannot be read, or is not safe to read (pickled weights).
     """
     teacher = transformer(given)
     with quiet_libraries():
         directory, modules, sha256 = _checked(teacher)
         check_directory(directory)
         model, tokenizer = _read(directory / modules.transformer)
+
+    # From here on only memory is touched: the files are known to be right.
     longest = _maximum_length(teacher, modules, model, tokenizer)
     model.train(False)
     model.to(device())  # type: ignore[arg-type]  # transformers' annotation leaves the device out
     modules.layers.to(device())
+
+    # A prompt changes every vector, so cached ones of another prompt must not be taken.
     fingerprint = _fingerprint(sha256, directory / modules.transformer, () if modules.plain else modules.files)
     if teacher.prompt is not None or teacher.prompt_name is not None:
         fingerprint = hashlib.sha256(f"{fingerprint} {modules.prompt}".encode()).hexdigest()
@@ -325,15 +322,10 @@ def _fingerprint(weights: str, directory: Path, others: Sequence[Path]) -> str:
 
 
 def find_model(reference: str, revision: str | None) -> Path:
-    """Return the directory that holds the files of `reference`.
+    """Return the directory that holds the files of package:<name>, a directory, or a hub id with the commit `revision`.
 
-    Args:
-        reference: package:<name>, a directory, or a hub id.
-        revision: the pinned commit of a hub id.
-
-    Raises:
-        AbsentModelError: they are not on this machine and cannot be fetched.
-        InputError: the package carries other files, or a hub id has no revision.
+    Raises AbsentModelError if they are not here and cannot be fetched, InputError if the package carries other files
+    or a hub id has no revision.
     """
     if reference.startswith("package:"):
         return _inside_package(reference.removeprefix("package:"))
@@ -359,6 +351,8 @@ def _inside_package(name: str) -> Path:
         ) from error
     if name in PACKAGES:
         return converted(name, _inside_package(PACKAGES[name].like))
+
+    # A package that carries several models would leave open which one is meant.
     models = [file for file in files if file.name == WEIGHTS]
     if len(models) != 1:
         raise InputError(f"The package '{name}' carries {len(models)} files named {WEIGHTS}, expected one.")
@@ -395,6 +389,7 @@ def _from_hub(repository: str, revision: str | None) -> Path:
             )
         except Exception as error:  # huggingface_hub raises errors of many libraries; each means that it is not there
             problem = error
+
     raise AbsentModelError(
         f"{repository} at {revision} is not in the local hub cache and cannot be fetched ({type(problem).__name__}). "
         "Connect to the hub, or download it elsewhere and name the directory, or use an "

@@ -35,15 +35,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class VectorTable:
-    """Vectors by text.
-
-    Attributes:
-        reference: The file.
-        sha256: Of the file.
-        rows: The row of each text.
-        table: (texts, dimension) float16 of unit length, as soft labels have it.
-        maximum_length: None; the file does not say what was read.
-    """
+    """Vectors by text: (texts, dimension) float16 of unit length, as soft labels have it, and the row of each text."""
 
     reference: str
     sha256: str
@@ -78,15 +70,12 @@ def _key(text: str) -> str:
 
 
 def load_vectors(teacher: VectorTeacher) -> VectorTable:
-    """Read a file of vectors.
-
-    Args:
-        teacher: The file. If it has a text twice, the first vector counts; the other may differ by rounding.
+    """Read a file of vectors; if it has a text twice, the first vector counts, and the other may differ by rounding.
 
     Raises:
-        InputError: the file is not there, is not Parquet with these columns, or a vector is null, of another length,
+        InputError: The file is not there, is not Parquet with these columns, or a vector is null, of another length,
             or not finite; or a text is there twice with different vectors.
-        TeacherError: another SHA-256 is pinned.
+        TeacherError: Another SHA-256 is pinned.
     """
     sha256 = check_vectors(teacher)
     rows: dict[str, int] = {}
@@ -181,6 +170,8 @@ def _array(column: pa.Array, texts: list[str], place: str) -> NDArray[np.float16
     if (lengths != lengths[0]).any() or lengths[0] == 0:
         row = int((lengths != lengths[0]).argmax())
         raise InputError(f"{shown(row)} has {lengths[row]} numbers, but the first one here has {lengths[0]}.")
+
+    # Checked before they become float16, in which a large number is infinite.
     values = column.flatten().to_numpy(zero_copy_only=False).reshape(len(texts), -1)
     finite = np.isfinite(values).all(axis=1)
     if not finite.all():

@@ -20,27 +20,12 @@ class Source(Protocol[Item_co]):
         """Batches in an epoch, at most."""
 
     def __call__(self, epoch: int) -> Iterator[Item_co]:
-        """Yield the batches of an epoch.
-
-        Args:
-            epoch: The number of the epoch, from 0.
-
-        Yields:
-            A batch.
-        """
+        """Yield the batches of the epoch of this number, from 0."""
 
 
 @dataclass(frozen=True)
 class InOrder(Generic[Item]):
-    """Repeat the same batches in each epoch, in the same order.
-
-    Attributes:
-        items: The batches.
-
-    Example:
-        >>> list(InOrder(["first", "second"])(epoch=0))
-        ['first', 'second']
-    """
+    """Repeat the same batches, `items`, in each epoch."""
 
     items: Sequence[Item]
 
@@ -64,11 +49,6 @@ class Batches:
         seed: Of the order, at least 0.
         iterations: Batches in an epoch, at least 1, taken from endless passes over the rows; None means one pass.
         smallest: A batch with fewer examples is left out: 2, if a loss compares the examples of a batch.
-
-    Example:
-        >>> batches = Batches(np.arange(5), size=2, seed=0)
-        >>> batches.steps, [len(rows) for rows in batches(0)]
-        (2, [2, 2])
     """
 
     rows: Rows

@@ -27,18 +27,7 @@ Notes = list[Any]
 
 
 def key_of(*parts: object) -> str:
-    """Hash the inputs of a training, each as its text, bytes as they are.
-
-    Args:
-        *parts: Everything that the result of the training depends on: data, parameters, the model.
-
-    Returns:
-        64 hexadecimal digits.
-
-    Example:
-        >>> key_of("pairs", 1) == key_of("pairs", 1), key_of("pairs", 1) == key_of("pairs1")
-        (True, False)
-    """
+    """Hash all that the result of a training depends on, as 64 hexadecimal digits: data, parameters, the model."""
     digest = hashlib.sha256()
     for part in parts:
         content = part if isinstance(part, bytes) else str(part).encode()
@@ -48,13 +37,7 @@ def key_of(*parts: object) -> str:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The file of a training of `model` by `optimizer`; the module's docstring explains `key`.
-
-    Attributes:
-        path: The file.
-        key: 64 hexadecimal digits, by `key_of`; a file with another key is ignored.
-        model: The model that is trained.
-        optimizer: Its optimiser, whose state is saved, too.
+    """The file of a training of `model` by `optimizer`; a file with another key, by `key_of`, is ignored.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -73,14 +56,7 @@ class Checkpoint:
     optimizer: Optimizer
 
     def save(self, notes: Notes) -> None:
-        """Write the state atomically.
-
-        Args:
-            notes: A note for each step or epoch that is done, anything that JSON can hold.
-
-        Raises:
-            InputError: If the file cannot be written.
-        """
+        """Write the state atomically, with a note for each step or epoch that is done."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for index, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in state.items()}
@@ -88,19 +64,14 @@ class Checkpoint:
         _write(self.path, self.key, tensors, json.dumps(notes))
 
     def resume(self) -> Notes:
-        """Restore the state; without a checkpoint of this key, change nothing.
-
-        Returns:
-            The notes of the state, or none.
-
-        Raises:
-            InputError: If the path is not a file.
-        """
+        """Restore the state and return its notes; without a checkpoint of this key, change nothing and return none."""
         found = _read(self.path, self.key)
         if found is None:
             return []
         tensors, notes = found
         self.model.load_state_dict({name[6:]: t for name, t in tensors.items() if name.startswith("model.")})
+
+        # The optimiser's tensors have names of the form optimizer.<parameter>.<field>.
         state: dict[int, dict[str, Tensor | int]] = {}
         for name, tensor in tensors.items():
             if name.startswith("optimizer."):
@@ -116,47 +87,12 @@ class Checkpoint:
 
 
 def save_weights(path: Path, key: str, model: nn.Module) -> None:
-    """Write only the weights of a model, those of the best epoch so far.
-
-    Args:
-        path: The file.
-        key: The key of the training, as of its checkpoint.
-        model: The model or the part of it that is kept.
-
-    Raises:
-        InputError: If the file cannot be written.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as directory:
-        ...     save_weights(Path(directory) / "state.best", key_of("pairs", 1), nn.Linear(2, 1))
-        ...     safe_open(Path(directory) / "state.best", framework="pt").keys()
-        ['bias', 'weight']
-    """
+    """Write only the weights of a model, those of the best epoch so far."""
     _write(path, key, {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}, "[]")
 
 
 def has_weights(path: Path, key: str) -> bool:
-    """Tell whether complete weights of a training exist; without them its checkpoint is useless.
-
-    Args:
-        path: The file that `save_weights` wrote.
-        key: The key of the training.
-
-    Returns:
-        False if the file is missing, damaged, or of another training.
-
-    Raises:
-        InputError: If the path is not a file.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as directory:
-        ...     path = Path(directory) / "state.best"
-        ...     save_weights(path, key_of("pairs", 1), nn.Linear(2, 1))
-        ...     has_weights(path, key_of("pairs", 1)), has_weights(path, key_of("pairs", 2))
-        (True, False)
-    """
+    """Tell whether `path` has complete weights of the training `key`; without them its checkpoint is useless."""
     return _read(path, key) is not None
 
 
@@ -174,6 +110,8 @@ def _read(path: Path, key: str) -> tuple[dict[str, Tensor], Notes] | None:
             if about.get("key") != key:
                 return None  # made from other data or parameters
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+
+        # A file that was cut off or flipped would resume a training that nobody can repeat.
         if about.get("sha256") != _sha256(tensors, about.get("notes", "")):
             raise SafetensorError("its bytes have changed since it was written")
     except FileNotFoundError:

@@ -9,20 +9,12 @@ COLLAPSED = 0.99
 
 
 def refuse_collapsed(vectors: NDArray[np.float32], name: str, remedy: str) -> None:
-    """Raise InputError if a model has collapsed.
+    """Raise InputError if the mean cosine of different sentences is at least 0.99, or every vector is zero.
 
     Args:
         vectors: Embeddings of different sentences, (sentences, dimension) float32, rows of unit length or zero.
         name: The model's name in the message.
         remedy: What to do, in terms of the options that this model has.
-
-    Raises:
-        InputError: If the mean cosine of different sentences is at least 0.99, or every vector is zero.
-
-    Example:
-        >>> refuse_collapsed(np.ones((2, 1), np.float32), "student", "Train it longer.")
-        Traceback (most recent call last):
-        sentence_distillery.io.errors.InputError: The student has collapsed: the mean cosine of 2 different ...
     """
     count = len(vectors)
     if not vectors.any():

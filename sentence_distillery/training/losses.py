@@ -10,23 +10,12 @@ ITSELF = -1e4  # in place of -inf, whose product with a probability of 0 is NaN
 def distillation_loss(
     student: Tensor, teacher: Tensor, relational_weight: float, temperature: float
 ) -> dict[str, Tensor]:
-    """Compute the loss of a student: the cosine loss plus the weighted relational loss.
+    """Compute the loss of a student from (batch, dimension) float32 embeddings of it and its teacher.
 
         loss = cosine + relational_weight * relational
 
-    Args:
-        student: (batch, dimension) float32, the student's embeddings.
-        teacher: (batch, dimension) float32, the teacher's embeddings of the same texts.
-        relational_weight: The weight of the relational loss, at least 0.
-        temperature: The temperature of the relational loss, above 0.
-
     Returns:
         Scalars by name, float32: "loss", at least 0, "cosine", in [0, 2], and "relational", at least 0, in nats.
-
-    Example:
-        >>> same = torch.eye(3)
-        >>> {name: round(float(value), 6) for name, value in distillation_loss(same, same, 0.3, 0.05).items()}
-        {'loss': 0.0, 'cosine': 0.0, 'relational': 0.0}
     """
     cosine = cosine_loss(student, teacher)
     relational = relational_loss(student, teacher, temperature)
@@ -34,16 +23,9 @@ def distillation_loss(
 
 
 def cosine_loss(student: Tensor, teacher: Tensor) -> Tensor:
-    """Compute one minus the mean cosine of student and teacher embeddings.
+    """Compute one minus the mean cosine of (batch, dimension) float32 embeddings; 0 if all directions agree.
 
         1 - 1/n sum_i s_i t_i / (|s_i| |t_i|)
-
-    Args:
-        student: (batch, dimension) float32.
-        teacher: (batch, dimension) float32, of the same texts.
-
-    Returns:
-        A scalar, float32 in [0, 2]; 0 if all directions agree.
 
     Example:
         >>> float(cosine_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 2.0]])))
@@ -57,25 +39,12 @@ def cosine_loss(student: Tensor, teacher: Tensor) -> Tensor:
 
 
 def relational_loss(student: Tensor, teacher: Tensor, temperature: float) -> Tensor:
-    """Compute the divergence between the neighbourhoods of teacher and student within a batch.
+    """Compute the divergence between the neighbourhoods of teacher and student within a batch, in nats for each text.
 
         KL(P || Q)    P_ij = softmax_j(cos(t_i, t_j) / temperature) over j != i, Q_ij likewise of the student
 
-    It compares which texts of the batch a text resembles, so student and teacher may differ in dimension. `cosine_loss`
-    compares the directions themselves.
-
-    Args:
-        student: (batch, student dimension) float32, batch >= 2.
-        teacher: (batch, teacher dimension) float32, of the same texts.
-        temperature: Above 0; a small one makes only the nearest texts count.
-
-    Returns:
-        A scalar, float32, at least 0, in nats for each text.
-
-    Example:
-        >>> vectors = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-        >>> round(float(relational_loss(vectors, 2 * vectors, 0.05)), 6)
-        0.0
+    It compares which texts of the batch a text resembles, so (batch, dimension) embeddings of student and teacher may
+    differ in dimension. A small temperature, above 0, makes only the nearest texts count.
 
     Reference:
         Park, Kim, Lu and Cho 2019, Relational Knowledge Distillation, https://arxiv.org/abs/1904.05068; the divergence

@@ -13,30 +13,12 @@ Schedule = Callable[[int], float]
 
 
 def constant(step: int) -> float:
-    """Return 1 at every step.
-
-    Args:
-        step: The number of the step, from 0; ignored.
-
-    Returns:
-        The share of the full learning rate, 1.
-
-    Example:
-        >>> constant(100)
-        1.0
-    """
+    """Return 1 at every step."""
     return 1.0
 
 
 def linear(epochs: int, steps: int) -> Schedule:
-    """Fall in a straight line from 1 to 0.
-
-    Args:
-        epochs: The number of epochs, at least 1.
-        steps: The number of steps in an epoch, at least 1.
-
-    Returns:
-        A function from the number of a step to the share of the full learning rate, in (0, 1].
+    """Fall in a straight line from 1 to 0, over `epochs` of `steps` each.
 
     Example:
         >>> [linear(epochs=2, steps=2)(step) for step in range(4)]
@@ -51,13 +33,7 @@ def linear(epochs: int, steps: int) -> Schedule:
 
 
 def halving(every: int) -> Schedule:
-    """Halve the rate at regular intervals.
-
-    Args:
-        every: The number of steps between halvings, at least 1.
-
-    Returns:
-        A function from the number of a step to the share of the full learning rate, in (0, 1].
+    """Halve the rate after every so many steps.
 
     Example:
         >>> [halving(every=2)(step) for step in range(5)]
@@ -67,15 +43,7 @@ def halving(every: int) -> Schedule:
 
 
 def warm_up(steps: int, share: float, then: Schedule | None = None) -> Schedule:
-    """Rise in a straight line to 1, then fall in a straight line to 0, or follow another schedule.
-
-    Args:
-        steps: The number of steps in the whole training, at least 1.
-        share: The share of these steps in which the rate rises, in [0, 1].
-        then: The schedule after the rise; it counts steps from the start of the training.
-
-    Returns:
-        A function from the number of a step to the share of the full learning rate, in (0, 1].
+    """Rise to 1 in a `share` of the steps, then fall in a straight line to 0, or follow another schedule.
 
     Example:
         >>> [round(warm_up(steps=4, share=0.25)(step), 2) for step in range(4)]

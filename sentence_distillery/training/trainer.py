@@ -147,18 +147,12 @@ class Trainer(Generic[Item]):
 
         Raises:
             DivergedError: If the loss is not finite.
-
-        Example:
-            >>> from sentence_distillery.training.batches import InOrder
-            >>> model = nn.Linear(1, 1)
-            >>> sgd = torch.optim.SGD(model.parameters(), lr=0.1)
-            >>> trainer = Trainer(model, sgd, InOrder([torch.ones(4, 1)]), epochs=2)
-            >>> [sorted(note) for note in trainer.run(lambda x: {"loss": (model(x) - 1).square().mean()})]
-            [['loss'], ['loss']]
         """
         rates = [group["lr"] for group in self.optimizer.param_groups]
         curve = self._resumed()
         kept: dict[str, Tensor] = {}
+
+        # Draws of a step come from the seed and the step, so that a resumed training makes the same ones.
         with nullcontext() if self.dropout_seed is None else torch.random.fork_rng():
             for epoch in track(self._left(curve), self.epochs, self.unit, done=len(curve)):
                 self.hooks.before(epoch)
@@ -176,6 +170,8 @@ class Trainer(Generic[Item]):
             step = epoch * self.batches.steps + count - 1
             if self.dropout_seed is not None:
                 torch.manual_seed(self.dropout_seed * STEP_SEEDS + step)
+
+            # The groups keep their own full rates; a schedule is a share of them.
             share = self.schedule(step)
             for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * share

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sentence_distillery.evaluation.sets.download import copy_from, download, fetch
 from sentence_distillery.evaluation.sets.registry import EXTERNAL
 from sentence_distillery.io.artifacts import InputError
 from stages import paths
+from stages.benchmarks.download import copy_from, download, fetch
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -42,7 +42,8 @@ def main() -> None:
             params.student.start_from,
             corpus.digest(),
         )
-        encoder, trials = made_to_size(trained.encoder, params.size, *corpus.texts())
+        encoder = trained.with_channel(params.student.lexical_dimension, params.clean.language)
+        encoder, trials = made_to_size(encoder, params.size, *corpus.texts())
         write_trials(SIZES, trials)
         export(encoder, made_from, paths.STUDENT)
         CHECKPOINT.unlink(missing_ok=True)

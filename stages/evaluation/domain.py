@@ -1,7 +1,7 @@
-"""The stage `domain`: how far do the students agree with their teacher on texts that nothing was trained on?
+"""The stage `domain`: how far does the student agree with its teacher on texts that nothing was trained on?
 
 Reads the held-out texts of data/corpus/sentences, their soft labels, the sets of the user's own labels, and the
-students of the run. Compares these with the encoders of `domain.peers`. Writes reports/domain.csv, one row for each
+student. Compares it with the encoders of `domain.peers`. Writes reports/domain.csv, one row for each
 figure, and reports/held_out, the student's figures on a fixed pool, which a retraining compares.
 """
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from reproductions.systems.registration import FINE_TUNED, FOR_SEARCH, WITH_HEAD, load_variant
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.held_out import reference_of
 from sentence_distillery.domain.peers import PEERS, Comparison
 from sentence_distillery.domain.pool import write_pool_figures
 from sentence_distillery.domain.scoring import DATASET, measured
+from sentence_distillery.domain.systems import STUDENT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder, main_result
 from sentence_distillery.evaluation.results import Result, as_result, count, write_results
@@ -26,28 +26,9 @@ from stages import paths
 from stages.params import Params
 from stages.stage import stage
 
-STUDENT = "student"
 Load = Callable[[], Encoder | Unavailable]
 
-VARIANTS = {
-    WITH_HEAD: paths.MLP_HEAD,
-    FOR_SEARCH: paths.SEARCH_STUDENT,
-    FINE_TUNED: paths.FINE_TUNED_STUDENT,
-}
 CORPUS = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
-
-
-def variant(name: str, directory: Path) -> Encoder | Unavailable:
-    """Load a variant of the student, or say why there is none."""
-    loaded = load_variant(name, directory)
-    return loaded if isinstance(loaded, Unavailable) else loaded.encoder
-
-
-def students() -> Iterator[tuple[str, Load]]:
-    """Yield the name of each student of the current directory, and a function that loads it."""
-    yield STUDENT, partial(StaticEncoder.load, paths.STUDENT)
-    for name, directory in VARIANTS.items():
-        yield name, partial(variant, name, directory)
 
 
 def peers(params: Params) -> Iterator[tuple[str, Load]]:
@@ -62,7 +43,8 @@ def main() -> None:
     with stage("domain", unit="figures") as (params, counters):
         reference = reference_of(CORPUS, params.held_out.share, params.domain)
         tasks = own_tasks(BenchmarkData(paths.BENCHMARKS))
-        every = [*students(), *peers(params)]  # one at a time is in memory
+        student: tuple[str, Load] = STUDENT, partial(StaticEncoder.load, paths.STUDENT)
+        every = [student, *peers(params)]  # one at a time is in memory
         results: list[Result] = []
         fixed = Path(params.held_out.pool) != paths.NO_POOL
         for name, load in track(every, len(every), "encoders"):

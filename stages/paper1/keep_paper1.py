@@ -40,17 +40,17 @@ def main() -> None:
     parser.add_argument("name", help="name of the files")
     parser.add_argument(
         "--command",
-        help="command that made the run (default: the profile and `dvc repro evaluate repulsion paper1_results`)",
+        help="command that made the run (default: the profile and `dvc repro all_systems repulsion paper1_results`)",
     )
     given = parser.parse_args()
     try:
         command = (
             given.command
-            or f"python -m stages.params use {load_params().name}; dvc repro evaluate repulsion paper1_results"
+            or f"python -m stages.params use {load_params().name}; dvc repro all_systems repulsion paper1_results"
         )
         comment = f"{command}; {datetime.date.today().isoformat()}; {machine()}"
         rows = [*read_results(paths.PAPER1_RESULTS)]
-        for further in (paths.RESULTS, paths.PAPER1_SPEEDS, paths.SPEEDS):
+        for further in (paths.ALL_SYSTEMS, paths.PAPER1_SPEEDS, paths.ALL_SPEEDS):
             rows += read_results(further) if further.exists() else []
         examples, gains = read_json(paths.EXAMPLES, Examples), read_gains(paths.PAPER1_GAINS)
         keep(paths.PAPER1_RUNS, given.name, comment, rows, read_run(), examples, gains)

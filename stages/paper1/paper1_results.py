@@ -12,8 +12,9 @@ from reproductions.paper1.published import with_published
 from reproductions.systems.data import EvaluationData
 from reproductions.systems.registration import SystemInputs, SystemOptions
 from reproductions.systems.registry import loaders
-from reproductions.systems.scoring import headline, score_all
+from reproductions.systems.scoring import score_all
 from sentence_distillery.evaluation.results import export_results, is_speed
+from sentence_distillery.evaluation.scoring import headline
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from sentence_distillery.io.unavailable import Unavailable

@@ -12,10 +12,10 @@ import sys
 
 from reproductions.paper3.component_focus.cells import Inputs, task_pairs
 from reproductions.paper3.cross_encoder import CrossEncoder, rows
+from reproductions.saved_matrix import keep_cells
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.reporting.publish import keep_cells
 from stages import paths
 from stages.params import Params
 from stages.stage import stage

@@ -29,9 +29,9 @@ from reproductions.paper3.results import (
 )
 from reproductions.paper3.syntax.trees import read_trees
 from reproductions.paper3.untrained import cells, encoded
+from reproductions.saved_matrix import keep_cells
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.reporting.publish import keep_cells
 from sentence_distillery.teachers.functions import load_function
 from sentence_distillery.teachers.transformer import load_encoder
 from stages import paths

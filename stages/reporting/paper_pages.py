@@ -34,7 +34,7 @@ FILES = {
 def main() -> None:
     with stage("paper_pages", unit="pages") as (params, counters):
         sets = read_json(paths.BENCHMARKS / "provenance.json", Benchmarks)["sets"]
-        rows = [*read_results(paths.PAPER1_RESULTS), *read_results(paths.RESULTS)]
+        rows = [*read_results(paths.PAPER1_RESULTS), *read_results(paths.ALL_SYSTEMS)]
         seeds = [read_results(paths.SEEDS / f"{seed}.csv") for seed in params.seeds.values]
         outputs = Outputs(rows, seeds, sets, paths.COUNTERS, paths.CURVES, FILES)
         for paper in PAPERS:

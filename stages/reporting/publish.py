@@ -1,6 +1,6 @@
 """Keep the figures of a full run in git: `make publish` after a run of `paper` or `best`.
 
-reports/results.csv, paper1.csv, seeds/*.csv  ->  reports/runs/<profile>.csv
+reports/all_systems.csv, paper1.csv, seeds/*.csv  ->  reports/runs/<profile>.csv
 reports/paraphrase.csv or component_focus.csv with `--matrix`  ->  reports/runs/<matrix>/, and nothing else
 """
 
@@ -9,11 +9,11 @@ import datetime
 import sys
 from pathlib import Path
 
+from reproductions.saved_matrix import Paraphrase, keep_curves, keep_matrix
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.checksums import ledger
-from sentence_distillery.reporting.contents import Paraphrase
-from sentence_distillery.reporting.publish import keep_curves, keep_matrix, keep_run
+from sentence_distillery.reporting.publish import keep_run
 from stages import paths
 from stages.params import Params, load_params
 from stages.stage import written_before
@@ -37,8 +37,9 @@ def publish_matrix(matrix: Path, command: str, date: str) -> Path:
 def publish_run(params: Params, command: str, date: str) -> None:
     """Keep the run's figures; `make figures` shows them in README and docs."""
     seeds = [paths.SEEDS / f"{seed}.csv" for seed in params.seeds.values]
-    speeds = [path for path in (paths.PAPER1_SPEEDS, paths.SPEEDS) if path.exists()]  # not of outputs from DVC's cache
-    keep_run([paths.PAPER1_RESULTS, paths.RESULTS, *speeds], seeds, paths.RUNS / f"{params.name}.csv", command, date)
+    speeds = [path for path in (paths.PAPER1_SPEEDS, paths.ALL_SPEEDS) if path.exists()]
+    results = [paths.PAPER1_RESULTS, paths.ALL_SYSTEMS, *speeds]  # there are no speeds of outputs from DVC's cache
+    keep_run(results, seeds, paths.RUNS / f"{params.name}.csv", command, date)
 
 
 def main() -> None:

@@ -6,7 +6,6 @@ reproduced papers, to which it links, are those of the stage `paper_pages`.
 
 from reproductions.registry import PAPERS
 from sentence_distillery.encoder.persistence.names import CONFIG
-from sentence_distillery.evaluation.aliases import current_content
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import atomic_file, read_json
 from sentence_distillery.io.contents import Content, Counted, StudentConfig
@@ -24,9 +23,6 @@ STAGES = (
     "clean",
     "soft_labels",
     "student",
-    "mlp_head",
-    "search_student",
-    "fine_tuned_student",
     "evaluate",
     "domain",
 )
@@ -56,7 +52,7 @@ def read_run(params: Params) -> RunReport:
         seeds=[read_results(paths.SEEDS / f"{seed}.csv") for seed in params.seeds.values],
         counters={name: read_json(paths.COUNTERS / f"{name}.json", COUNTED.get(name, Counted)) for name in STAGES},
         curves={"student": read_curve(paths.CURVES / "student.csv")},
-        student=current_content(read_json(paths.STUDENT / CONFIG, StudentConfig)),
+        student=read_json(paths.STUDENT / CONFIG, StudentConfig),
         provenance=read_json(PROVENANCE, Benchmarks),
         systems=read_json(paths.SYSTEMS, dict[str, str]),
         corpus=read_json(paths.CORPUS_OVERVIEW, CorpusOverview),

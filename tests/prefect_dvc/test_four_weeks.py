@@ -45,15 +45,6 @@ from .test_ui import command_of
 
 NAME = "films"
 CHANNEL = Channel("student")
-ABSENT = """
-import json
-from pathlib import Path
-
-for name in ("mlp_head", "search_student", "fine_tuned_student"):
-    Path("models", name).mkdir(parents=True)
-    Path("models", name, "variant.json").write_text(json.dumps({"absent": "switched off in this run"}))
-"""
-VARIANTS = ["models/mlp_head", "models/search_student", "models/fine_tuned_student"]
 GRAPH: dict[str, Any] = {
     "benchmarks": real("benchmarks.benchmarks", ["benchmarks"], ["data/samples"], ["data/benchmarks"]),
     "crawl": real("corpus.crawl", ["crawl", "web"], ["${crawl.folder}"], ["data/corpus/articles"]),
@@ -72,11 +63,10 @@ GRAPH: dict[str, Any] = {
         ["data/corpus/sentences", "data/soft_labels", "data/benchmarks"],
         ["models/student", "reports/curves"],
     ),
-    "variants": {"cmd": "python variants.py", "deps": ["variants.py"], "outs": VARIANTS},
     "domain": real(
         "evaluation.domain",
         ["held_out", "teacher", "domain"],
-        ["data/corpus/sentences", "data/soft_labels", "models/student", *VARIANTS],
+        ["data/corpus/sentences", "data/soft_labels", "models/student"],
         ["reports/domain.csv", "reports/held_out"],
     ),
     "paper": {"cmd": "exit 1", "deps": ["models/student"], "outs": ["paper.html"]},  # nobody promotes a paper
@@ -131,7 +121,6 @@ def bring(number: int) -> None:
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "workspace"
     shutil.copytree(ROOT / "data/samples", root / "data/samples")
-    (root / "variants.py").write_text(ABSENT, encoding="utf-8")
     (root / ".gitignore").write_text(f"{IGNORED}/data/texts\n/data/soft_labels\n/reports\n", encoding="utf-8")
     write_yaml(root / "dvc.yaml", {"stages": GRAPH, "artifacts": {"student": {"path": "models/student"}}})
     write_yaml(root / "flows.yaml", CONFIG)

@@ -245,6 +245,16 @@ def test_a_stage_that_can_be_switched_off(name: str, tmp_path: Path) -> None:
     assert on.switched_off() is None
 
 
+def test_params_of_a_stage_that_is_gone(tmp_path: Path) -> None:
+    """Files with every key have the section; what it switched on has another key today."""
+    now = demo_params()
+    former = now | {"search_student": {"enabled": False}, "soft_labels": now["soft_labels"] | {"passages": 0}}
+    assert load(tmp_path, former) == load(tmp_path, now)
+    assert (
+        "set student.lexical_dimension to 768" in problems(tmp_path, former | {"search_student": {"enabled": True}})[0]
+    )
+
+
 @pytest.mark.fault(13)
 def test_a_missing_key_and_a_missing_section(tmp_path: Path) -> None:
     """A key has its default; DVC needs every section, even an empty one, and some keys."""

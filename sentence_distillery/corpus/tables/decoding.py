@@ -126,18 +126,15 @@ def decoded_lines(path: Path) -> Iterator[str]:
 
 
 def lines_of(stream: BinaryIO, name: object) -> Iterator[str]:
-    """Yield the decoded lines of a stream with their ends.
+    """Yield the decoded lines of a stream of bytes with their ends; `name` says in errors where they come from.
 
-    Args:
-        stream: Bytes.
-        name: Where they come from, for error messages.
-
-    Raises:
-        InputError: If the content is not text, a line is not in the file's encoding or is too long.
+    Raises InputError if the content is not text, a line is not in the file's encoding or is too long.
     """
     head = stream.read(HEAD)
     refuse_binary(name, head)
     whole = io.BufferedReader(_Rejoined(head, stream), HEAD)
+
+    # The encoding and the ends of lines show in the beginning of a file.
     encoding, start = encoding_of(head), decoded_head(head)
     carriage = "\r" in start[:-1] and "\n" not in start
     if encoding in (None, "utf-8-sig") and not carriage:
@@ -168,6 +165,8 @@ def _utf8_lines(stream: BinaryIO, name: object) -> Iterator[str]:
 
 def _other_lines(stream: BinaryIO, name: object, encoding: str, end: str) -> Iterator[str]:
     number = 0
+
+    # Python decodes these itself, slower than UTF-8 but with the same limits.
     try:
         with io.TextIOWrapper(stream, encoding=encoding, newline=end) as text:
             for number, line in enumerate(iter(partial(text.readline, LONGEST_LINE + 1), ""), start=1):

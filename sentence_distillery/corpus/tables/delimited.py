@@ -32,16 +32,12 @@ log = logging.getLogger(__name__)
 
 
 def delimited_rows(path: Path, kind: str, quoting: bool | None) -> tuple[list[str], Iterator[Record]]:
-    """Open a file.
+    """Open a file, and return the names of its columns and an iterator over its rows, without blank lines.
 
     Args:
         path: The file.
         kind: "csv" or "tsv". CSV is delimited by commas; by semicolons or tabs if its first line has no comma.
         quoting: Whether quotation marks enclose fields; None: the file decides.
-
-    Returns:
-        The names of the columns as they stand in the first line, and an iterator over the rows. Blank lines are not
-        rows.
 
     Raises:
         InputError: If the file is empty or cannot be read; the iterator, if a row has another number of fields.
@@ -68,6 +64,8 @@ def column_names(names: Sequence[str]) -> list[str]:
     for place, name in enumerate(names):
         wanted = name or f"Unnamed: {place}"
         unique = wanted
+
+        # A name that is free now may be the name of a later column.
         while unique in found or (unique != wanted and unique in names):
             taken[wanted] += 1
             unique = f"{wanted}.{taken[wanted]}"
@@ -112,6 +110,7 @@ def _parsed(path: Path, delimiter: str) -> Iterator[tuple[list[str], int, list[s
             lines.append(line)
             yield line
 
+    # The raw lines of a row are kept until it is complete, for those who look at its quotes.
     reader = csv.reader(noted(), delimiter=delimiter, strict=True)
     try:
         for fields in reader:
@@ -151,6 +150,8 @@ def _is_quoted(path: Path, delimiter: str) -> bool:
             return True  # a header in quotes
         if width not in (None, content.count(delimiter)):
             return True
+
+        # Rows of one width without quoting may still hold marks; then both readings are compared.
         width = content.count(delimiter)
         marks = marks or content.startswith('"') or f'{delimiter}"' in content
     return marks and _fits_quoting(path, delimiter, width or 0)
@@ -165,6 +166,8 @@ def _fits_quoting(path: Path, delimiter: str, width: int) -> bool:
         if tsv:
             log.info("%s is read without quoting: marks within its fields contradict it", path)
         return not tsv  # CSV is refused when its rows are read
+
+    # No row over several lines, or doubled marks: only a writer that quotes makes these.
     if doubled or first == last:
         return True
     if not tsv or width == 0:

@@ -70,13 +70,10 @@ def format_of(path: Path) -> str | None:
 
 
 def read_rows(path: Path, format: str, names: Iterable[str], quoting: bool | None = None) -> Iterator[tuple[str, Row]]:
-    """Yield the place and the row of each row of one file; raises InputError if it cannot be read or lacks a column.
+    """Yield the place and the row of each row of one file, which must have the columns `names`.
 
-    Args:
-        path: The file.
-        format: Its format.
-        names: Columns that the file must have; a row may have others.
-        quoting: Whether quotation marks enclose the fields of .csv and .tsv; None: the file decides.
+    `quoting` says whether quotation marks enclose the fields of .csv and .tsv; None: the file decides. Raises
+    InputError if it cannot be read or lacks a column.
     """
     return rows_of(path, format, set(names), False, quoting)
 
@@ -123,6 +120,8 @@ def _read_text(path: Path, names: set[str], others: bool, quoting: bool | None) 
         raise InputError(f"{path} has {size:,} {_TOO_LARGE}")
     with opened(path) as stream:
         content = stream.read(LARGEST_ARTICLE + 1)
+
+    # A packed file says its size only when it is unpacked.
     if len(content) > LARGEST_ARTICLE:
         raise InputError(f"{path} has more than {LARGEST_ARTICLE:,} {_TOO_LARGE}")
     refuse_binary(path, content[:100])
@@ -243,6 +242,8 @@ def _read_arrow(path: Path, names: set[str], others: bool, quoting: bool | None)
     with arrow_of(path) as (schema, batches):
         check_columns(path, names, schema.names)
         check_twice(path, names, schema.names)
+
+        # Nested and binary columns say nothing to a reader of texts.
         plain = [
             field.name
             for field in schema

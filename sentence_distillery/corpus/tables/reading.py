@@ -83,6 +83,8 @@ def files_in(path: Path, ignored: Counter[str] | None = None) -> list[Path]:
     if not path.is_dir():
         return [path]
     ignored = Counter() if ignored is None else ignored
+
+    # What is left out is counted, so that nobody looks for it.
     files = []
     for file in path.rglob("*"):
         if reason := _ignored_as(file, file.relative_to(path).parts):
@@ -100,11 +102,7 @@ def _ignored_as(file: Path, parts: Sequence[str]) -> str | None:
 
 
 def files_to_read(paths: Iterable[Path], reading: Reading) -> list[tuple[Path, str]]:
-    """List the files to read and the format of each.
-
-    Args:
-        paths: Files and directories. In a directory the files of other formats are left out.
-        reading: How to read them.
+    """List the files to read, those of a directory as far as their format is known, and the format of each.
 
     Raises:
         InputError: If a path does not exist, a directory has no file to read, a file is not text, or looks like a table
@@ -145,6 +143,8 @@ def _format_to_read(path: Path, reading: Reading) -> str:
         return format or ""
     if path.suffix.lower() in COMPRESSED and SUFFIXES.get(without_compression(path)) in ARROW:
         raise InputError(f"{path} is compressed once more than its kind is; unpack it.")
+
+    # A table without its suffix would be read as lines of text, header and all.
     head = head_of(path)
     refuse_binary(path, head)
     if (kind := looks_like(decoded_head(head), reading.column)) is not None:
@@ -156,18 +156,10 @@ def _format_to_read(path: Path, reading: Reading) -> str:
 
 
 def looks_like(head: str, column: str) -> str | None:
-    """Tell whether text that is not named as a table looks like one.
+    """Tell which table the beginning of a text looks like; `column` is that of the text, which a header would have.
 
-    Args:
-        head: The beginning of the text.
-        column: The column of the text, which a header would have.
-
-    Returns:
-        What it looks like, or None.
-
-    Example:
-        >>> looks_like("id,text\\n1,The storm\\n", "text"), looks_like("Well, no.\\nOh, yes.\\n", "text")
-        ('CSV', None)
+    >>> looks_like("id,text\n1,The storm\n", "text"), looks_like("Well, no.\nOh, yes.\n", "text")
+    ('CSV', None)
     """
     if re.match(r'\s*\[?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', head):
         return "JSON"
@@ -175,6 +167,8 @@ def looks_like(head: str, column: str) -> str | None:
     lines = [line for line in lines if not line.startswith("#")][:20]
     if len(lines) < 2:
         return None
+
+    # Text may have commas in every line, but hardly tabs.
     if all("\t" in line.strip() for line in lines):
         return "TSV"
     return next(
@@ -191,19 +185,10 @@ def _is_table(lines: list[str], mark: str, column: str) -> bool:
 
 
 def read_texts(path: Path, format: str, reading: Reading, by_line: bool) -> Iterator[tuple[str, Row]]:
-    """Yield the texts of a file, each with the row that it is in.
+    """Yield the texts of a file, "" if a row has none, each with the columns of its row; plain text has no columns.
 
-    Args:
-        path: The file.
-        format: Its format, as `files_to_read` returns it.
-        reading: How to read it.
-        by_line: Whether each line of plain text is a text, or the whole file is one.
-
-    Yields:
-        The text, "" if there is none, and the columns of its row; plain text has no columns.
-
-    Raises:
-        InputError: If the file cannot be read or has no such column, or a value in it is not text.
+    `by_line` says whether each line of plain text is a text, or the whole file is one. Raises InputError if the file
+    cannot be read or has no such column, or a value in it is not text.
     """
     if format in WHOLE:
         by_line = by_line or reading.read_as == "lines"

@@ -61,13 +61,8 @@ class Table:
 def open_table(path: Path, reading: Reading) -> Iterator[Table]:
     """Open a file with all of its columns; plain text has its lines in the column `text`.
 
-    Args:
-        path: The file.
-        reading: How to read it.
-
-    Raises:
-        InputError: If the file cannot be read, has no such column, or that column is not text; also while the batches
-            are read.
+    Raises InputError if the file cannot be read, has no such column, or that column is not text; also while the batches
+    are read.
     """
     if path.is_dir():
         raise InputError(f"{path} is a directory; give a file.")
@@ -158,6 +153,8 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
         if len(group) == BATCH_ROWS or size >= BATCH_CHARACTERS:
             yield group
             group, size = [], 0
+
+    # The rest is a batch, too.
     if group:
         yield group
 

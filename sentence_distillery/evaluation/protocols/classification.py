@@ -30,12 +30,9 @@ FEW_TEXTS = "The number of unique classes is greater than 50%"  # a warning of s
 
 @dataclass(frozen=True)
 class Classification:
-    """Hold the figures of a classifier on the test texts.
+    """The figures of a classifier on the test texts, in [0, 1], or `Unavailable`; `f1` is the macro-F1.
 
-    Attributes:
-        accuracy: The share of right labels, in [0, 1], or `Unavailable`.
-        f1: The macro-F1, in [0, 1], or `Unavailable`.
-        predicted: The label that each classifier gave each test text, for a bootstrap; empty if there is no figure.
+    `predicted` is the label that each classifier gave each test text, for a bootstrap; empty if there is no figure.
     """
 
     accuracy: Figure
@@ -45,12 +42,7 @@ class Classification:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Hold vectors and their labels.
-
-    Attributes:
-        vectors: (texts, dimension) float32.
-        labels: One label for each text, (texts,) str.
-    """
+    """Vectors, (texts, dimension) float32, with a label for each."""
 
     vectors: Floats
     labels: Sequence[str]
@@ -71,9 +63,6 @@ def few_shot(
     Returns:
         The means, in [0, 1]; `Unavailable` if the training texts have one label, or a vector is not finite.
 
-    Raises:
-        ImportError: If scikit-learn is not installed.
-
     Example:
         >>> texts = Labelled(np.repeat(np.eye(2, dtype=np.float32), 20, axis=0), ["cat"] * 20 + ["dog"] * 20)
         >>> few_shot(texts, texts)
@@ -89,23 +78,7 @@ def few_shot(
 
 
 def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification:
-    """Train on all examples.
-
-    Args:
-        train: The training texts.
-        test: The texts to classify.
-        seed: Of the classifier, from 0 to 2^32 - 1.
-
-    Returns:
-        The figures on the test texts, in [0, 1]; `Unavailable` as in `few_shot`.
-
-    Raises:
-        ImportError: If scikit-learn is not installed.
-
-    Example:
-        >>> texts = Labelled(np.repeat(np.eye(2, dtype=np.float32), 20, axis=0), ["cat"] * 20 + ["dog"] * 20)
-        >>> full(texts, texts)
-        Classification(accuracy=1.0, f1=1.0)
+    """Train on all examples; arguments and figures as of `few_shot`.
 
     Reference:
         Conneau and Kiela 2018, SentEval: An Evaluation Toolkit for Universal Sentence Representations,
@@ -117,16 +90,7 @@ def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification
 
 
 def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> Iterator[list[int]]:
-    """Draw the training examples of each experiment, as MTEB does.
-
-    Args:
-        labels: The label of each training text, (texts,) str.
-        samples: The number of examples of each label, at least 1; of a rarer label, all are drawn.
-        experiments: The number of draws, at least 0.
-        seed: The seed of each shuffle, from 0 to 2^32 - 1.
-
-    Yields:
-        The rows of the examples of an experiment, each from 0 to texts - 1.
+    """Yield the rows of the training examples of each experiment, as MTEB draws them; of a rare label, all are drawn.
 
     Example:
         >>> [len(rows) for rows in draws(["cat"] * 9 + ["dog"], samples=2, experiments=3, seed=42)]
@@ -135,6 +99,8 @@ def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> I
     rows = list(range(len(labels)))
     for _ in range(experiments):
         np.random.RandomState(seed).shuffle(rows)
+
+        # Shuffled again from where the last experiment left the rows, as MTEB does.
         taken: Counter[str] = Counter()
         drawn = []
         for row in rows:
@@ -150,6 +116,8 @@ def _scored(train: Labelled, experiments: Sequence[list[int]], test: Labelled, s
 
     expected = list(test.labels)
     predicted = tuple(_predictions(train, rows, test.vectors, seed) for rows in experiments)
+
+    # Labels may be nearly as many as texts, of which scikit-learn warns.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", FEW_TEXTS)
         figures = [(accuracy_score(expected, each), f1_score(expected, each, average="macro")) for each in predicted]
@@ -168,15 +136,12 @@ def figures_of_draws(expected: Sequence[str], predicted: Sequence[Sequence[str]]
     Returns:
         Accuracy and macro-F1 of each draw, the means of the classifiers, (draws, 2) float32 in [0, 1]. Macro-F1 is the
         mean over the labels that a draw has or a classifier gives there.
-
-    Example:
-        >>> figures_of_draws(["cat", "dog"], [["cat", "cat"]], np.array([[1, 1], [2, 0]], np.float32)).round(2)
-        array([[0.5 , 0.33],
-               [1.  , 1.  ]], dtype=float32)
     """
     names, codes = np.unique([expected, *predicted], return_inverse=True)
     one_hot = np.eye(len(names), dtype=np.float32)[codes.reshape(-1, len(expected))]
     true, total, found = drawn @ one_hot[0], drawn.sum(axis=1), np.zeros((len(drawn), 2))
+
+    # Row 0 has the right labels, the others those of each classifier.
     for given in one_hot[1:]:
         hits, either = drawn @ (given * one_hot[0]), true + drawn @ given
         shares = np.divide(2 * hits, either, out=np.zeros_like(hits), where=either > 0)
@@ -189,6 +154,7 @@ def _predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: in
     from sklearn.exceptions import ConvergenceWarning  # these take a second, and only sets of labelled texts need them
     from sklearn.linear_model import LogisticRegression
 
+    # MTEB's own settings, so that the figures are comparable.
     classifier = LogisticRegression(max_iter=ITERATIONS, random_state=seed)
     with warnings.catch_warnings(), threadpool_limits(1):  # threads cost more than such small problems take
         warnings.filterwarnings("ignore", FEW_TEXTS)

@@ -52,9 +52,6 @@ def clustering(
         The mean, in [0, 1]; `Unavailable` if all texts have one label, there are more labels than texts of a draw, or a
         vector is not finite.
 
-    Raises:
-        ImportError: If scikit-learn is not installed.
-
     Example:
         >>> clustering(np.repeat(np.eye(2, dtype=np.float32), 9, axis=0), ["cat"] * 9 + ["dog"] * 9, texts=100)
         Clustering(v_measure=1.0)
@@ -70,6 +67,7 @@ def clustering(
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.metrics import v_measure_score
 
+    # MTEB's own order of draws, by Python's generator.
     draw, names = random.Random(seed), np.asarray(labels)
     model = MiniBatchKMeans(len(set(labels)), init="k-means++", n_init=1, batch_size=BATCH, random_state=seed)
     values = []

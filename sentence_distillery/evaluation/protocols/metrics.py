@@ -60,6 +60,8 @@ def similarity_figures(
     figures = correlations(predicted, ratings)
     mappings: dict[str, Calibration | Unavailable] = {"mae": as_printed}
     mappings |= {"mae_calibrated": calibrated} if calibrated else {}
+
+    # A figure that cannot be computed has the reason of the correlation.
     finite = len(ratings) > 0 and bool(np.isfinite(predicted).all() and np.isfinite(ratings).all())
     for name, mapping in mappings.items():
         if isinstance(mapping, Unavailable):

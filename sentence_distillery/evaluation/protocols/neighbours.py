@@ -30,16 +30,11 @@ def recalls(own: Floats, teacher: Floats, ks: Sequence[int]) -> dict[int, NDArra
 
     Args:
         own: The encoder's vectors, (texts, dimension) float32, of any length.
-        teacher: The teacher's vectors of the same texts, (texts, dimension) float32; the dimension may differ.
+        teacher: The teacher's vectors of the same texts; the dimension may differ.
         ks: How many neighbours, each from 1 to texts - 1.
 
     Returns:
         The recall of each text in [0, 1], (texts,) float64, for each k.
-
-    Example:
-        >>> line = np.array([[1, 0], [1, 0.1], [1, 1], [0, 1]], np.float32)
-        >>> recalls(line, line[:, ::-1], [1])[1].tolist()
-        [1.0, 1.0, 1.0, 1.0]
 
     Reference:
         Aumüller, Bernhardsson and Faithfull 2020, ANN-Benchmarks: A Benchmarking Tool for Approximate Nearest
@@ -54,14 +49,9 @@ def recalls(own: Floats, teacher: Floats, ks: Sequence[int]) -> dict[int, NDArra
 
 
 def nearest(vectors: Floats, count: int) -> Rows:
-    """Find the nearest other texts of each text.
+    """Find the `count` nearest other texts of each of (texts, dimension), (texts, count) int64, the nearest first.
 
-    Args:
-        vectors: (texts, dimension) float32, of any length.
-        count: From 1 to texts - 1. Of equal cosines the earlier text comes first.
-
-    Returns:
-        (texts, count) int64, the nearest first.
+    Of equal cosines the earlier text comes first.
 
     Example:
         >>> nearest(np.array([[1, 0], [1, 0.1], [0, 1]], np.float32), 1).tolist()
@@ -71,18 +61,7 @@ def nearest(vectors: Floats, count: int) -> Rows:
 
 
 def cosine_blocks(vectors: Floats) -> Iterator[Floats]:
-    """Compute the cosines of all texts, a block of rows at a time.
-
-    Args:
-        vectors: (texts, dimension) float32, of any length.
-
-    Yields:
-        The cosines of some texts with all of them, (rows, texts) float32 in [-1, 1]; of a text with itself -inf.
-
-    Example:
-        >>> [block.shape for block in cosine_blocks(np.eye(3, dtype=np.float32))]
-        [(3, 3)]
-    """
+    """Yield the cosines of some texts with all, (rows, texts) float32 in [-1, 1]; of a text with itself -inf."""
     unit = unit_rows(vectors)
     step = max(1, BLOCK // max(1, len(unit)))
     for start in range(0, len(unit), step):
@@ -93,14 +72,9 @@ def cosine_blocks(vectors: Floats) -> Iterator[Floats]:
 
 
 def memberships(cosines: Floats, k: int) -> Floats:
-    """Return the share to which each text is among the k nearest, as the module's docstring defines it.
+    """Return the share to which each text is among the k nearest, (rows, texts) float32 in [0, 1]; each row sums to k.
 
-    Args:
-        cosines: (rows, texts) float32 in [-1, 1], or -inf for a text that is not a neighbour.
-        k: From 1 to texts - 1.
-
-    Returns:
-        (rows, texts) float32 in [0, 1]; each row sums to k.
+    `cosines` are (rows, texts), -inf for a text that is not a neighbour.
 
     Example:
         >>> memberships(np.array([[0.9, 0.5, 0.5, 0.1]], np.float32), 2).tolist()

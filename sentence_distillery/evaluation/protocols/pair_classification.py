@@ -37,12 +37,7 @@ class PairClassification:
 
 
 def pair_classification(left: Floats, right: Floats, positive: NDArray[np.bool_]) -> PairClassification:
-    """Classify pairs by their cosines.
-
-    Args:
-        left: (pairs, dimension) float32, of any length.
-        right: (pairs, dimension) float32, of the second texts.
-        positive: (pairs,) bool, whether the texts belong together.
+    """Classify pairs by the cosines of (pairs, dimension) vectors; `positive` (pairs,) bool says which belong together.
 
     Returns:
         The figures, in [0, 1]; `Unavailable` if all pairs have one label, or the cosines are alike, too few or not
@@ -76,11 +71,6 @@ def figures_of_draws(predicted: Floats, positive: NDArray[np.bool_], drawn: Floa
     Returns:
         Average precision, accuracy and F1 of each draw, (draws, 3) float32 in [0, 1]; NaN if all pairs of the draw have
         one label or one cosine.
-
-    Example:
-        >>> once = np.ones((1, 3), np.float32)
-        >>> figures_of_draws(np.array([0.9, 0.8, 0.3], np.float32), np.array([True, False, True]), once).round(2)
-        array([[0.83, 0.67, 0.67]], dtype=float32)
     """
     blocks = np.array_split(drawn, max(1, drawn.size // DRAWN_AT_ONCE))
     return np.concatenate([_figures(predicted, positive, block) for block in blocks]).astype(np.float32)

@@ -29,17 +29,12 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """Hold the documents that answer each query.
+    """The documents that answer each query, (judgements,) int64 each.
 
     Attributes:
-        query: (judgements,) int64, a row of the queries.
-        document: (judgements,) int64, a row of the documents; -1 for a document that the collection lacks.
-        grade: (judgements,) int64, 0 for a document that does not answer the query, more for a better answer.
-
-    Example:
-        >>> judged = Judgements(np.array([0, 0]), np.array([3, 5]), np.array([1, 0]))
-        >>> [(query, documents.tolist()) for query, documents, grades in judged.by_query()]
-        [(0, [3, 5])]
+        query: A row of the queries.
+        document: A row of the documents; -1 for a document that the collection lacks.
+        grade: 0 for a document that does not answer the query, more for a better answer.
     """
 
     query: Integers
@@ -61,13 +56,9 @@ class Judgements:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Hold the figures of each judged query, in ascending order of the queries.
+    """The figures of each judged query, in ascending order of the queries, (queries,) float64 in [0, 1] each.
 
-    Attributes:
-        ndcg_at_10: (queries,) float64 in [0, 1].
-        recall_at_100: (queries,) float64 in [0, 1].
-        ap: (queries,) float64 in [0, 1], the average precision.
-        rr: (queries,) float64 in [0, 1], the reciprocal rank.
+    `ap` is the average precision, `rr` the reciprocal rank.
     """
 
     ndcg_at_10: NDArray[np.float64]
@@ -77,11 +68,7 @@ class Ranked:
 
 
 class Index:
-    """Documents that are searched exactly.
-
-    Args:
-        documents: (documents, dimension) float32, of any length.
-        ids: The id of each document, (documents,) str, which decides between equal cosines.
+    """Documents that are searched exactly: (documents, dimension) float32; ids decide between equal cosines.
 
     Example:
         >>> index = Index(np.array([[1, 0], [0, 1], [2, 0]], np.float32), ["a", "b", "c"])
@@ -95,35 +82,14 @@ class Index:
         self.places = np.argsort(self.rows)  # of each document in `unit`
 
     def search(self, queries: Floats, depth: int = DEPTH) -> Iterator[Integers]:
-        """Find the nearest documents of each query.
-
-        Args:
-            queries: (queries, dimension) float32, of any length.
-            depth: The number of documents, at least 1; of fewer documents all are ranked.
-
-        Yields:
-            The rows of the documents for each query, (at most depth,) int64, the nearest first.
-        """
+        """Yield the rows of the `depth` nearest documents of each query, the nearest first, (at most depth,) int64."""
         step = max(1, BLOCK // max(1, len(self.rows)))
         for start in range(0, len(queries), step):
             for cosines in unit_rows(queries[start : start + step]) @ self.unit.T:
                 yield self.rows[_descending(cosines, depth)]
 
     def rank(self, query: Floats, candidates: Integers) -> Integers:
-        """Order some documents by their cosine with one query.
-
-        Args:
-            query: (dimension,) float32, of any length.
-            candidates: (candidates,) int64, rows of the documents, each from 0 to documents - 1.
-
-        Returns:
-            (candidates,) int64, the same rows, the nearest first.
-
-        Example:
-            >>> index = Index(np.array([[1, 0], [0, 1], [2, 0]], np.float32), ["a", "b", "c"])
-            >>> index.rank(np.array([0, 1], np.float32), np.array([0, 1])).tolist()
-            [1, 0]
-        """
+        """Order the rows `candidates` of documents by their cosine with a query of (dimension,), the nearest first."""
         places = np.sort(self.places[candidates])
         cosines = self.unit[places] @ unit_rows(query[None])[0]
         return self.rows[places[_descending(cosines, len(places))]]
@@ -142,17 +108,9 @@ def measured(rankings: Sequence[Integers], judgements: Judgements, documents: in
     """Measure the rankings of all judged queries.
 
     Args:
-        rankings: Rows of documents for each judged query, (ranked,) int64 from 0 to documents - 1, the best first.
+        rankings: Rows of documents for each judged query, (ranked,) int64, the best first.
         judgements: The right answers.
         documents: The number of documents, at least 1.
-
-    Returns:
-        The figures of each query, in [0, 1].
-
-    Example:
-        >>> judged = Judgements(np.array([0]), np.array([1]), np.array([1]))
-        >>> measured([np.array([0, 1, 2])], judged, documents=3).rr.tolist()
-        [0.5]
 
     Reference:
         nDCG: Järvelin and Kekäläinen 2002, Cumulated Gain-Based Evaluation of IR Techniques,
@@ -161,6 +119,8 @@ def measured(rankings: Sequence[Integers], judgements: Judgements, documents: in
     """
     grades_of = np.zeros(documents, dtype=np.int64)
     figures = []
+
+    # One array of grades serves all queries; each clears what it has set.
     for ranking, (_, judged, grades) in zip(rankings, judgements.by_query(), strict=True):
         present = judged >= 0
         grades_of[judged[present]] = np.maximum(grades[present], 0)
@@ -174,6 +134,8 @@ def _measure(found: Integers, judged: Integers) -> tuple[float, float, float, fl
     relevant = int((judged > 0).sum())
     if not relevant:
         return 0.0, 0.0, 0.0, 0.0
+
+    # Ranks of the right documents among those that were found; the others are at no rank.
     ranks = np.flatnonzero(found > 0) + 1
     precision = np.arange(1, len(ranks) + 1) / ranks
     return (

@@ -29,13 +29,7 @@ class Reranking:
 
 
 def reranking(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Reranking:
-    """Order the judged documents of each query.
-
-    Args:
-        queries: (queries, dimension) float32, of any length.
-        documents: (documents, dimension) float32, of any length.
-        ids: The id of each document, (documents,) str, which decides between equal cosines.
-        judgements: The candidates with their grades, those of grade 0 included.
+    """Order the judged documents of each query, those of grade 0 included; arguments as of `retrieval`.
 
     Returns:
         The means, in [0, 1]; `Unavailable` if no query is judged, or a vector is not finite.

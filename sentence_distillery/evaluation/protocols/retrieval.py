@@ -17,14 +17,7 @@ from sentence_distillery.io.unavailable import Figure, Unavailable
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Hold means over the judged queries.
-
-    Attributes:
-        ndcg_at_10: The normalised gain of the first ten documents, in [0, 1], or `Unavailable`.
-        recall_at_100: The share of the right documents among the first hundred, in [0, 1], or `Unavailable`.
-        map: The mean average precision, in [0, 1], or `Unavailable`.
-        ranked: The figures of each judged query, for a bootstrap; None if there is no figure.
-    """
+    """Means over the judged queries, in [0, 1], or `Unavailable`; `ranked` has each query, for a bootstrap."""
 
     ndcg_at_10: Figure
     recall_at_100: Figure
@@ -63,21 +56,7 @@ def retrieval(queries: Floats, documents: Floats, ids: Sequence[str], judgements
 
 
 def why_unavailable(queries: Floats, documents: Floats, judgements: Judgements) -> Unavailable | None:
-    """Say why a search cannot be measured.
-
-    Args:
-        queries: (queries, dimension) float32.
-        documents: (documents, dimension) float32.
-        judgements: The right answers.
-
-    Returns:
-        The reason, or None if it can be measured.
-
-    Example:
-        >>> nothing = Judgements(*np.zeros((3, 0), np.int64))
-        >>> why_unavailable(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), nothing)
-        Unavailable(reason='no query is judged')
-    """
+    """Say why a search cannot be measured, or return None."""
     if not len(judgements.query):
         return Unavailable("no query is judged")
     if not (np.isfinite(queries).all() and np.isfinite(documents).all()):

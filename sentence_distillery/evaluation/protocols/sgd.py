@@ -42,9 +42,6 @@ def classify(
         "precision", "recall" and "f1" in [0, 1]; `Unavailable` if a split has one class only, a label is neither "1"
         nor "0", or a feature is not finite.
 
-    Raises:
-        ImportError: If scikit-learn is not installed.
-
     Example:
         >>> documents, labels = np.repeat(np.eye(2, dtype=np.float32), 9, axis=0), ["1"] * 9 + ["0"] * 9
         >>> classify(documents, labels, documents, labels, seed=1)
@@ -60,26 +57,7 @@ def classify(
 def classified(
     train: "Floats | csr_array", train_labels: list[str], test: "Floats | csr_array", test_labels: list[str], seed: int
 ) -> tuple[dict[str, Figure], list[str]]:
-    """Fit and score as `classify`, and return the predicted labels, too.
-
-    Args:
-        train: As for `classify`.
-        train_labels: As for `classify`.
-        test: As for `classify`.
-        test_labels: As for `classify`.
-        seed: As for `classify`.
-
-    Returns:
-        The figures, and the label that each test document got, (documents,) str; no labels if there is no figure.
-
-    Raises:
-        ImportError: If scikit-learn is not installed.
-
-    Example:
-        >>> documents, labels = np.repeat(np.eye(2, dtype=np.float32), 9, axis=0), ["1"] * 9 + ["0"] * 9
-        >>> classified(documents, labels, documents, labels, seed=1)[1] == labels
-        True
-    """
+    """Fit and score as `classify`, and return the label of each test document, too; none if there is no figure."""
     if unavailable := _why_unavailable((train, test), (train_labels, test_labels)):
         return dict.fromkeys(SENTIMENT_METRICS, unavailable), []
     from sklearn.linear_model import SGDClassifier  # takes a second, and only sets of documents need it
@@ -87,6 +65,7 @@ def classified(
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    # Sparse features are left as they are: to centre them would make them dense.
     linear = SGDClassifier(random_state=seed)
     classifier = make_pipeline(StandardScaler(), linear) if isinstance(train, np.ndarray) else linear
     with warnings.catch_warnings():
@@ -99,19 +78,10 @@ def classified(
 
 
 def figures_of_draws(labels: list[str], predicted: list[str], drawn: Floats) -> Floats:
-    """Compute the figures of test documents that are drawn again and again.
+    """Compute precision, recall and F1 of test documents in each draw, (draws, 3) float32 in [0, 1].
 
-    Args:
-        labels: The label of each document, (documents,) str.
-        predicted: The label that it got, (documents,) str.
-        drawn: How often each document is in each draw, (draws, documents) float32, whole numbers from 0.
-
-    Returns:
-        Precision, recall and F1 of each draw, (draws, 3) float32 in [0, 1]; NaN if all its documents have one label.
-
-    Example:
-        >>> figures_of_draws(["1", "1", "0"], ["1", "0", "0"], np.ones((1, 3), np.float32)).round(2)
-        array([[1.  , 0.5 , 0.67]], dtype=float32)
+    They are NaN if all documents of the draw have one label. `drawn` says how often each document is in each draw,
+    (draws, documents) float32.
     """
     positive, found = (np.array([label == POSITIVE for label in each], np.float32) for each in (labels, predicted))
     hits, true, given = (drawn @ each for each in (positive * found, positive, found))

@@ -20,27 +20,14 @@ ALIKE = 1e-5  # cosines of equal vectors differ in their last bits
 
 @dataclass(frozen=True)
 class Similarity:
-    """Hold the correlations of cosines with human ratings.
-
-    Attributes:
-        pearson: Correlation of the values, in [-1, 1], or `Unavailable`.
-        spearman: Correlation of the ranks, in [-1, 1], or `Unavailable`.
-    """
+    """The correlations of cosines with human ratings, in [-1, 1], or `Unavailable`."""
 
     pearson: Figure
     spearman: Figure
 
 
 def similarity(left: Floats, right: Floats, ratings: NDArray[np.float32]) -> Similarity:
-    """Correlate the cosine of each pair with its rating.
-
-    Args:
-        left: (pairs, dimension) float32, of any length.
-        right: (pairs, dimension) float32, of the second texts.
-        ratings: (pairs,) float32, on any scale.
-
-    Returns:
-        Both correlations; `Unavailable` if a side is constant, too short or not finite.
+    """Correlate the cosine of each pair of (pairs, dimension) vectors with its rating, (pairs,) float32 on any scale.
 
     Example:
         >>> left, right = np.eye(3, dtype=np.float32), np.array([[1, 0, 0], [1, 1, 0], [1, 0, 0]], np.float32)
@@ -55,37 +42,15 @@ def similarity(left: Floats, right: Floats, ratings: NDArray[np.float32]) -> Sim
 
 
 def cosines(left: Floats, right: Floats) -> Floats:
-    """Compute the cosine of each pair of rows.
-
-    Args:
-        left: (pairs, dimension) float32, of any length.
-        right: (pairs, dimension) float32, of the second texts.
-
-    Returns:
-        (pairs,) float32 in [-1, 1]; 0 if a vector is zero.
-
-    Example:
-        >>> cosines(np.array([[2, 0], [0, 0]], np.float32), np.array([[1, 0], [1, 0]], np.float32)).tolist()
-        [1.0, 0.0]
-    """
+    """Compute the cosine of each pair of rows, (pairs,) float32 in [-1, 1]; 0 if a vector is zero."""
     return np.asarray(np.einsum("nd,nd->n", unit_rows(left), unit_rows(right)))
 
 
 def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, Figure]:
-    """Compute the correlations of predictions with human ratings.
-
-    Args:
-        predicted: (pairs,) float32, such as cosines.
-        ratings: (pairs,) float32, on any scale.
+    """Compute "pearson" and "spearman" of (pairs,) predictions with human ratings.
 
     Returns:
-        "pearson" and "spearman" in [-1, 1]; `Unavailable` if a side is constant, too short or not finite.
-
-    Example:
-        >>> ratings = np.array([5, 3, 0], np.float32)
-        >>> found = correlations(np.array([0.9, 0.8, 0.1], np.float32), ratings)
-        >>> {name: round(value, 3) for name, value in found.items()}
-        {'pearson': 0.957, 'spearman': 1.0}
+        In [-1, 1]; `Unavailable` if a side is constant, too short or not finite.
 
     Reference:
         Spearman 1904, The Proof and Measurement of Association between Two Things, https://doi.org/10.2307/1412159
@@ -103,6 +68,8 @@ def _why_unavailable(predicted: Floats, ratings: NDArray[np.float32]) -> Unavail
         return unavailable
     if not np.isfinite(ratings).all():
         return Unavailable("some human ratings are not finite")
+
+    # Constant ratings correlate with nothing.
     if np.ptp(ratings) == 0:
         return Unavailable("all human ratings are equal")
     if len(predicted) < FEWEST:
@@ -111,18 +78,7 @@ def _why_unavailable(predicted: Floats, ratings: NDArray[np.float32]) -> Unavail
 
 
 def why_not_predicted(predicted: Floats) -> Unavailable | None:
-    """Say why predictions cannot be compared with anything.
-
-    Args:
-        predicted: (pairs,) float32, such as cosines.
-
-    Returns:
-        The reason, or None if they can be compared.
-
-    Example:
-        >>> why_not_predicted(np.ones(3, np.float32))
-        Unavailable(reason='all predictions are alike')
-    """
+    """Say why (pairs,) predictions cannot be compared with anything, or return None."""
     if len(predicted) < 2:
         return Unavailable(f"{len(predicted)} pairs")
     if not np.isfinite(predicted).all():

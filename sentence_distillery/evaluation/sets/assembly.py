@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sentence_distillery.evaluation.sets.benchmark import Benchmark, Sources, Table, build_parts
-from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, PROVENANCE, BenchmarkData
-from sentence_distillery.evaluation.sets.download import folders
+from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, PROVENANCE
 from sentence_distillery.evaluation.sets.overlaps import Group, group, overlaps, union
 from sentence_distillery.evaluation.sets.records import BadDataError
 from sentence_distillery.evaluation.sets.registry import BENCHMARKS
@@ -55,11 +54,15 @@ def write_benchmarks(
         else:
             hashes[benchmark.name] = checksums(benchmark, sources)
             tables |= read(benchmark, sources)
+
+    # Texts to keep out of training: all of dev and test, and of train if nothing may be trained on it.
     groups = groups_of(tables)
     evaluated = union(
         each for (name, split), each in groups.items() if split != "train" or not tables[name][1].trainable
     )
     about = {"sets": provenance(tables, hashes, groups), "absent": absent, "pair_sets": pair_sets(own)}
+
+    # The tables, what is known of them and the fingerprints belong together, so they appear together.
     with atomic_directory(target) as directory:
         for file, table in ((file, table) for _, _, parts in tables.values() for file, table in parts.items()):
             write_table(directory / file, table)
@@ -68,32 +71,6 @@ def write_benchmarks(
         write_table(directory / FINGERPRINTS, pa.table([evaluated], EVALUATION_FINGERPRINTS))
         write_json(directory / PROVENANCE, about)
     counters.details |= {"evaluated": len(evaluated), "absent": ", ".join(absent) or "none"}
-
-
-def collected(names: Sequence[str], directories: Sequence[Path], target: Path) -> BenchmarkData:
-    """Read sets from the folders that have them, and write them to `target`.
-
-    Args:
-        names: Names of external sets of `registry.BENCHMARKS`.
-        directories: Directories with a folder of each set, or with folders of such folders.
-        target: As of `write_benchmarks`; next to it `<target>-sets` gets a link to the folder of each set.
-
-    Raises:
-        InputError: If a set has no folder, or as of `write_benchmarks`.
-    """
-    links = target.with_name(f"{target.name}-sets")
-    links.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        found = [place for directory in directories for place in folders(directory, name) if place.is_dir()]
-        if not found:
-            places = ", ".join(map(str, directories))
-            raise InputError(
-                f"{places}: the folder {name} is missing; give the directory that has it, or leave {name} out."
-            )
-        (links / name).unlink(missing_ok=True)
-        (links / name).symlink_to(found[0].resolve())
-    write_benchmarks(names, Sources(links, links), target, Counters("rows"))
-    return BenchmarkData(target)
 
 
 def chosen(names: Sequence[str]) -> list[Benchmark]:
@@ -140,6 +117,8 @@ def groups_of(tables: Tables) -> Groups:
     for name, (_, spec, parts) in tables.items():
         for split in [*spec.rows, *(split for split in spec.passages if split not in spec.rows)]:
             rows = [table.filter(pc.equal(table["split"], split)) for table in parts.values()]
+
+            # A pair is compared as two sentences and as a pair, a document as a whole.
             match spec.kind:
                 case "words":
                     continue
@@ -153,6 +132,7 @@ def groups_of(tables: Tables) -> Groups:
 
 def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups) -> dict[str, Any]:
     """Describe each table, by name, as `provenance.json` has it."""
+    # What two sets share decides whether a figure on one says anything after training on the other.
     shared = overlaps(groups)
     return {
         name: {

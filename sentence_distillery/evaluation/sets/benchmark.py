@@ -43,9 +43,9 @@ MainMetric = Literal["pearson", "spearman", "accuracy", "f1", "ap", "v_measure",
 class Sources:
     """Directories of benchmark sets, each with the remedy for a missing or wrong file."""
 
-    external: Path  # <set>/<file>, as `sentence_distillery.evaluation.sets.download` brings them
+    external: Path  # <set>/<file>, as `make benchmarks` of the repository brings them
     samples: Path  # pairs.csv and reviews.csv of this project
-    external_remedy: str = "add its files, or download them with sentence_distillery.evaluation.sets.download"
+    external_remedy: str = "add its files, or let `make benchmarks` of the repository download them"
     samples_remedy: str = "restore it from the project's repository"
 
 
@@ -199,6 +199,8 @@ def build_parts(table: Table, directory: Path) -> dict[str, pa.Table]:
     rows: dict[type[Row], list[Row]] = {kind: [] for kind in table.parts}
     for row in table.read(directory):
         rows[type(row)].append(_checked(row, table))
+
+    # A set that differs in one row is another set, so the counts are exact.
     for kind, (file, _, expected) in table.parts.items():
         _check_counts(rows[kind], expected, f"of {Path(file).stem}", directory)
     if table.kind == "queries":
@@ -227,6 +229,8 @@ def _check_ids(rows: Mapping[type[Row], Sequence[Row]]) -> None:
             if (row.split, row.id) in ids:
                 raise BadDataError(f"{row.place}: the id {row.id!r} is in split '{row.split}' twice.")
             ids.add((row.split, row.id))
+
+    # A judgement of an unknown document would count as a document that nobody can find.
     for row in rows[Judgement]:
         assert isinstance(row, Judgement)
         if (row.split, row.query) not in known[Query]:
@@ -248,6 +252,8 @@ def _checked(row: Row, table: Table) -> Row:
             texts, label = [row.text], None
         case _:  # published collections have documents without a text
             texts, label = [], None
+
+    # A blank text has a zero vector in every encoder, which would lower all figures alike.
     if not all(text.strip() for text in texts):
         raise BadDataError(f"{row.place}: a blank text.")
     if (label is not None or table.labels) and label not in table.labels:

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from sentence_distillery.evaluation.protocols.ranking import Judgements
 from sentence_distillery.evaluation.sets.records import EVERY_SPLIT
+from sentence_distillery.evaluation.sets.records import Kind as Kind
+from sentence_distillery.evaluation.sets.records import TaskType as TaskType
 from sentence_distillery.io.artifacts import InputError, read_json, read_table
 from sentence_distillery.io.unavailable import Unavailable
 
 PROVENANCE = "provenance.json"
 FINGERPRINTS = "evaluation_fingerprints.parquet"
 
-Kind = Literal["pairs", "words", "documents", "queries"]
-TaskType = Literal["sts", "pair_classification", "classification", "clustering", "retrieval", "reranking"]
 Split = Literal["train", "dev", "test"]
 
 PAIRS = pa.schema(
@@ -59,7 +59,7 @@ EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64(), nullab
 
 @dataclass(frozen=True)
 class PairSet:
-    """Hold one split of sentence or word pairs.
+    """One split of sentence or word pairs.
 
     Attributes:
         name: The name of the set, such as "stsb".
@@ -85,38 +85,14 @@ class PairSet:
     scale: tuple[float, float] | None
 
     def take(self, rows: NDArray[np.int64]) -> "PairSet":
-        """Return the pairs at some rows, in that order.
-
-        Args:
-            rows: (taken,) int64, each from 0 to pairs - 1.
-
-        Returns:
-            A set of the same name, split and scale.
-
-        Example:
-            >>> pairs = PairSet("mine", "test", ["a", "b"], ["c", "d"], np.array([1, 5], np.float32), None, (0.0, 5.0))
-            >>> pairs.take(np.array([1, 0])).scores.tolist()
-            [5.0, 1.0]
-        """
+        """Return the pairs at some rows, (taken,) int64, in that order."""
         left, right = ([side[row] for row in rows] for side in (self.sentences1, self.sentences2))
         scores = None if self.scores is None else self.scores[rows]
         labels = None if self.labels is None else [self.labels[row] for row in rows]
         return PairSet(self.name, self.split, left, right, scores, labels, self.scale)
 
     def unit_scores(self) -> NDArray[np.float32]:
-        """Map the scores from `scale` to [0, 1].
-
-        Returns:
-            (pairs,) float32 in [0, 1].
-
-        Raises:
-            InputError: If the set has no scores.
-
-        Example:
-            >>> pairs = PairSet("mine", "test", ["a"], ["b"], np.array([4], np.float32), None, (0.0, 5.0))
-            >>> pairs.unit_scores().round(1)
-            array([0.8], dtype=float32)
-        """
+        """Map the scores from `scale` to [0, 1], (pairs,) float32; raises InputError if the set has none."""
         if self.scores is None or self.scale is None:
             raise InputError(f"Benchmark set '{self.name}' has no scores; use a set with scores, such as stsb or sick.")
         low, high = self.scale
@@ -125,13 +101,7 @@ class PairSet:
 
 @dataclass(frozen=True)
 class DocumentSet:
-    """Hold one split of labelled documents.
-
-    Attributes:
-        name: The name of the set.
-        split: "train", "dev" or "test".
-        texts: The texts of the documents.
-        labels: One label for each document.
+    """One split of labelled documents: the name of the set, "train", "dev" or "test", the texts, a label for each.
 
     Example:
         >>> DocumentSet("mine", "test", ["The gale closed the port."], ["weather"]).labels
@@ -146,7 +116,7 @@ class DocumentSet:
 
 @dataclass(frozen=True, eq=False)
 class QuerySet:
-    """Hold one split of queries and the documents that answer them, for retrieval or reranking.
+    """One split of queries and the documents that answer them, for retrieval or reranking.
 
     Attributes:
         name: The name of the set.
@@ -177,16 +147,8 @@ class QuerySet:
 def files(name: str, kind: Kind) -> tuple[str, ...]:
     """Return the names of a set's files: one, or those of queries, documents and judgements.
 
-    Args:
-        name: The name of the set.
-        kind: "pairs", "words", "documents" or "queries".
-
-    Returns:
-        The names, without a directory.
-
-    Example:
-        >>> files("stsb", "pairs"), len(files("scifact", "queries"))
-        (('stsb.parquet',), 3)
+    >>> files("stsb", "pairs"), len(files("scifact", "queries"))
+    (('stsb.parquet',), 3)
     """
     if kind != "queries":
         return (f"{name}.parquet",)
@@ -197,32 +159,23 @@ def files(name: str, kind: Kind) -> tuple[str, ...]:
 class BenchmarkData:
     """Read the benchmark sets that `assembly.write_benchmarks` wrote to a directory.
 
-    A method that reads raises InputError, with the file, if the file is missing or damaged. The examples read a
-    directory with four sets of this library and a user's own set faq.
-
-    Attributes:
-        directory: The directory of the sets.
+    A method that reads raises InputError, with file and remedy, if the file is missing or damaged, the set is absent or
+    of another kind, or has no such split.
 
     Example:
         >>> data = BenchmarkData(Path("data/benchmarks"))
         >>> data.available("pairs")
         ['lee', 'samples', 'samples_paraphrase']
+        >>> data.pairs("samples", "test").scale, data.splits("samples"), data.task("samples")
+        ((1, 5), ['train', 'dev', 'test'], ('sts', ()))
     """
 
     directory: Path
 
     def provenance(self) -> Any:
-        """Read the provenance of each set: kind, splits, rows, scale and source.
+        """Read the content of provenance.json: "sets" and "absent" by name, and "pair_sets".
 
-        Returns:
-            The content of provenance.json: "sets" and "absent" by name, and "pair_sets".
-
-        Raises:
-            InputError: If the file is missing or damaged.
-
-        Example:
-            >>> BenchmarkData(Path("data/benchmarks")).provenance()["sets"]["lee"]["rows"]
-            {'test': 1225}
+        Of a set it has the kind, the rows of each split, the scale and the source.
         """
         path = self.directory / PROVENANCE
         if not path.exists():
@@ -231,41 +184,19 @@ class BenchmarkData:
                 "with sentence_distillery.evaluation.sets.assembly.write_benchmarks.",
                 path,
             )
+
+        # What the file says decides how a set is scored, so it has to fit its schema.
         from sentence_distillery.evaluation.sets.provenance import Provenance  # needs pydantic
 
         return read_json(path, Provenance)
 
     def available(self, kind: Kind | None = None) -> list[str]:
-        """List the sets that are present.
-
-        Args:
-            kind: "pairs", "words", "documents" or "queries"; None for all kinds.
-
-        Returns:
-            Their names, in the order of the parameters.
-
-        Raises:
-            InputError: If the directory has no sets.
-
-        Example:
-            >>> BenchmarkData(Path("data/benchmarks")).available("words")
-            ['wordsim353', 'simlex999']
-        """
+        """List the sets that are present, in the order of the parameters, or those of one kind."""
         sets = self.provenance()["sets"]
         return [name for name, entry in sets.items() if kind in (None, entry["kind"])]
 
     def present(self, names: Sequence[str], where: str) -> list[str]:
-        """List those of some sets of pairs that are present.
-
-        Args:
-            names: The sets to look for.
-            where: The parameter that names them, for the error.
-
-        Returns:
-            The names of the present ones, in the given order.
-
-        Raises:
-            InputError: If a name is not that of a known set.
+        """List those of some sets of pairs that are present; an error about an unknown one names the parameter `where`.
 
         Example:
             >>> BenchmarkData(Path("data/benchmarks")).present(["stsb", "samples"], "pairs.also")
@@ -278,59 +209,15 @@ class BenchmarkData:
         return [name for name in names if name in here]
 
     def why_unavailable(self, name: str, where: str) -> Unavailable | None:
-        """Say why a set of pairs cannot be read.
-
-        Args:
-            name: The set.
-            where: The parameter that names it, for the error.
-
-        Returns:
-            The reason, or None if the set is present.
-
-        Raises:
-            InputError: If the name is not that of a known set.
-
-        Example:
-            >>> BenchmarkData(Path("data/benchmarks")).why_unavailable("stsb", "pairs.also")
-            Unavailable(reason='the set stsb is absent')
-        """
+        """Say why a set of pairs cannot be read, or return None if it is present; the parameter `where` names it."""
         return None if self.present([name], where) else Unavailable(f"the set {name} is absent")
 
     def splits(self, name: str) -> list[str]:
-        """List the splits of a set.
-
-        Args:
-            name: A set that `available` names.
-
-        Returns:
-            Some of "train", "dev" and "test".
-
-        Raises:
-            KeyError: If the set is absent.
-
-        Example:
-            >>> BenchmarkData(Path("data/benchmarks")).splits("samples")
-            ['train', 'dev', 'test']
-        """
+        """List the splits of a set: some of "train", "dev" and "test"."""
         return list(self.provenance()["sets"][name]["rows"])
 
     def pairs(self, name: str, split: Split) -> PairSet:
-        """Read one split of a set of kind pairs or words.
-
-        Args:
-            name: The set.
-            split: "train", "dev" or "test".
-
-        Returns:
-            The pairs, with the scores, (pairs,) float32 on the set's scale, or the labels that the set has.
-
-        Raises:
-            InputError: If the set is absent, with the remedy, or if it has no such split or is of another kind.
-
-        Example:
-            >>> BenchmarkData(Path("data/benchmarks")).pairs("samples", "test").scale
-            (1, 5)
-        """
+        """Read one split of a set of kind pairs or words, with the scores or the labels that it has."""
         entry, rows = self._read(name, split, PAIRS, ("pairs", "words"))
         scores, labels = rows["score"], rows["label"]
         return PairSet(
@@ -344,42 +231,14 @@ class BenchmarkData:
         )
 
     def documents(self, name: str, split: Split) -> DocumentSet:
-        """Read one split of a set of kind documents.
-
-        Args:
-            name: The set.
-            split: "train", "dev" or "test".
-
-        Returns:
-            The documents, each with its label.
-
-        Raises:
-            InputError: If the set is absent, with the remedy, or if it has no such split or is of another kind.
-
-        Example:
-            >>> len(BenchmarkData(Path("data/benchmarks")).documents("samples_reviews", "test").texts)
-            92
-        """
+        """Read one split of a set of kind documents, each with its label."""
         _, rows = self._read(name, split, DOCUMENTS, ("documents",))
         return DocumentSet(name, split, rows["text"].to_pylist(), rows["label"].to_pylist())
 
     def task(self, name: str) -> tuple[TaskType, tuple[str, ...]]:
-        """Return how an encoder is scored on a set.
+        """Return how an encoder is scored on a set: the type of task, and protocols other than MTEB's, if it has some.
 
         Sets of versions without tasks are scored as before: pairs by correlation, documents by the SGD classifier.
-
-        Args:
-            name: The set.
-
-        Returns:
-            The type of task, and the protocols other than MTEB's, if the set has some.
-
-        Raises:
-            InputError: If the set is absent, with the remedy.
-
-        Example:
-            >>> BenchmarkData(Path("data/benchmarks")).task("samples")
-            ('sts', ())
         """
         entry = self._entry(name)
         if "task" in entry:
@@ -387,50 +246,15 @@ class BenchmarkData:
         return ("classification", ("sgd",)) if entry["kind"] == "documents" else ("sts", ())
 
     def own(self) -> list[str]:
-        """List the sets with the user's own labels.
-
-        Returns:
-            Their names, in the order of the parameters.
-
-        Raises:
-            InputError: If the directory has no sets.
-
-        Example:
-            >>> BenchmarkData(Path("data/benchmarks")).own()
-            ['faq']
-        """
+        """List the sets with the user's own labels, in the order of the parameters."""
         return [name for name, entry in self.provenance()["sets"].items() if entry.get("own", False)]
 
     def scored(self, name: str) -> bool:
-        """Tell whether the stage `evaluate` scores a set.
-
-        Args:
-            name: A set that `available` names.
-
-        Returns:
-            False for a set that is read for other purposes.
-
-        Raises:
-            InputError: If the set is absent, with the remedy.
-
-        Example:
-            >>> BenchmarkData(Path("data/benchmarks")).scored("samples")
-            True
-        """
+        """Tell whether the stage `evaluate` scores a set; others are read for other purposes."""
         return bool(self._entry(name).get("scored", True))
 
     def queries(self, name: str, split: Split) -> QuerySet:
-        """Read one split of a set of kind queries.
-
-        Args:
-            name: The set.
-            split: The split of the queries: "train", "dev" or "test".
-
-        Returns:
-            The queries, the documents of this split and of all splits, and the judgements.
-
-        Raises:
-            InputError: If the set is absent, with the remedy, or if it has no such split or is of another kind.
+        """Read one split of queries, the documents of this split and of all splits, and the judgements.
 
         Example:
             >>> queries = BenchmarkData(Path("data/benchmarks")).queries("faq", "test")
@@ -442,6 +266,8 @@ class BenchmarkData:
             read_table(self.directory / file, schema)
             for file, schema in zip(files(name, "queries"), (QUERIES, PASSAGES, JUDGEMENTS), strict=True)
         ]
+
+        # Documents of EVERY_SPLIT are searched by the queries of each split.
         searched = pa.array([split, EVERY_SPLIT])
         queries, passages, judged = (table.filter(pc.is_in(table["split"], searched)) for table in tables)
         ids = passages["id"].to_pylist()
@@ -455,18 +281,7 @@ class BenchmarkData:
         return QuerySet(name, split, *texts, ids, judgements, self.task(name)[0] == "reranking")
 
     def fingerprints(self) -> NDArray[np.uint64]:
-        """Read the fingerprints of all texts of dev and test splits, for decontamination.
-
-        Returns:
-            (texts,) uint64, each different.
-
-        Raises:
-            InputError: If the file is missing or damaged.
-
-        Example:
-            >>> BenchmarkData(Path("data/benchmarks")).fingerprints().dtype
-            dtype('uint64')
-        """
+        """Read the fingerprints of all texts of dev and test splits, (texts,) uint64, each different."""
         table = read_table(self.directory / FINGERPRINTS, EVALUATION_FINGERPRINTS)
         marks: NDArray[np.uint64] = table["fingerprint"].to_numpy()
         return marks
@@ -493,6 +308,8 @@ class BenchmarkData:
         provenance = self.provenance()
         if name in provenance["absent"]:
             raise InputError(f"Benchmark set '{name}' is absent: {provenance['absent'][name]}.")
+
+        # Neither present nor absent: the set was never asked for.
         entry = provenance["sets"].get(name)
         if entry is None:
             raise InputError(

@@ -57,6 +57,8 @@ def guarded(train: P, scored: Mapping[str, Pairs], counters: Counters) -> P:
     """Return `train` without the pairs of `scored`, in either order; each is counted under the name of its set."""
     own = pair_keys(train)
     kept = np.ones(len(own), dtype=bool)
+
+    # A pair that several sets share is counted under the first of them.
     for name, pairs in scored.items():
         others = set(pair_keys(pairs))
         shared = np.array([key in others for key in own], dtype=bool)

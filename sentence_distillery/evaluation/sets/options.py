@@ -39,6 +39,8 @@ class OwnBenchmark(Section):
         needed, possible, fields = NEEDS[self.task]
         _check_keys(f"{self.name}: files", set(self.files), needed, possible)
         _check_keys(f"{self.name}: columns", set(self.columns), fields, set())
+
+        # Only rated pairs have scores that need a scale.
         if (self.task == "sts") != (self.scale is not None):
             raise ValueError(f"{self.name}: scale must be [lowest, highest] for the task sts, and null for other tasks")
         if self.scale is not None and not self.scale[0] < self.scale[1]:

@@ -48,12 +48,6 @@ PARTS: dict[type[Row], str] = {Query: "queries", Passage: "documents", Judgement
 def own_benchmark(option: OwnBenchmark) -> Benchmark:
     """Describe a set of the user's own labels; its counts and labels are those of the files.
 
-    Args:
-        option: Its files and their columns.
-
-    Returns:
-        The set, as the registry has others.
-
     Raises:
         InputError: If the name is that of another set, a file does not exist or is of another kind, or a row cannot be
             read.
@@ -68,6 +62,8 @@ def own_benchmark(option: OwnBenchmark) -> Benchmark:
         _check_filled(option, found)
     except BadDataError as error:
         raise InputError(f"{error} Correct the file, or its entry in benchmarks.own.") from error
+
+    # What other sets declare is counted here: the user's files say it.
     kind, main_metric = KINDS[option.task]
     rows, passages, judgements = (
         dict(Counter(row.split for row in found if isinstance(row, kinds)))
@@ -109,6 +105,8 @@ def reader(option: OwnBenchmark) -> Callable[[Path], Iterator[Row]]:
     files = option.files
     if option.task != "retrieval":
         return partial(columns, files=files, columns=option.columns, yes_or_no=option.task == "pair_classification")
+
+    # All queries of the user's set are for the test, and search all documents.
     queries, documents, judgements = (
         {split: files[part]}
         for part, split in (("queries", "test"), ("documents", EVERY_SPLIT), ("judgements", "test"))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sentence_distillery.evaluation.sets.data import Kind, TaskType
+from sentence_distillery.evaluation.sets.records import Kind, TaskType
 from sentence_distillery.io.contents import Content, Natural
 
 

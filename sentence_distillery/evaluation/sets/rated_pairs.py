@@ -17,16 +17,13 @@ PAIR_COLUMNS = ("sentence1", "sentence2", "score")
 def read_rated_pairs(
     path: Path, reading: Reading, columns: Sequence[str] = PAIR_COLUMNS, scale: Sequence[float] | None = None
 ) -> PairSet:
-    """Read the pairs of a table.
+    """Read the pairs of a table; the set has the name of the file.
 
     Args:
         path: A file of any format with columns.
         reading: How to read it; it has no text column.
         columns: The columns of both sentences and of the score.
         scale: The lowest and the highest possible score; None: those in the file.
-
-    Returns:
-        The pairs, under the name of the file.
 
     Raises:
         InputError: If the file cannot be read, a sentence is empty, a score is not a finite number, or there are fewer
@@ -38,6 +35,8 @@ def read_rated_pairs(
     check_options(reading, {format})
     if format in (*WHOLE, "conllu"):
         raise InputError(f"{path} has no columns; give a table with {', '.join(columns)}, such as .csv or .parquet.")
+
+    # Row by row, so that an error names the row.
     left: list[str] = []
     right: list[str] = []
     scores: list[float] = []
@@ -48,6 +47,8 @@ def read_rated_pairs(
         scores.append(_score(score, f"{path}, row {number}"))
     if not scores:
         raise InputError(f"{path} has no pairs; give at least two.")
+
+    # Without a scale the scores themselves bound it, which changes the MAE alone.
     low, high = scale or (min(scores), max(scores))
     if not low < high:
         raise InputError(f"{path}: {low:g} to {high:g} is not a scale; give --scale with the lowest and highest score.")
@@ -74,6 +75,8 @@ def _score(value: object, place: str) -> float:
     """Convert a score; raises InputError, naming the row, if it is absent or not a finite number."""
     if value is None or value == "":
         raise InputError(f"{place}: the score is absent; rate the pair, or leave the row out.")
+
+    # True is a number for Python, but no rating.
     try:
         score = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

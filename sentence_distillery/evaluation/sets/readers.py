@@ -137,6 +137,8 @@ def matrix(directory: Path, *, texts: str, similarities: str, encoding: str, poi
         values = np.loadtxt(path, dtype=np.float64, ndmin=2)
     except ValueError as error:
         raise BadDataError(f"{path}: {error}.") from error
+
+    # Only such a matrix has each pair once.
     if values.shape != (size, size):
         raise BadDataError(f"{path}: a matrix of shape {values.shape}, expected {(size, size)}, one row a document.")
     if (np.tril(values) != np.eye(size)).any():
@@ -174,6 +176,7 @@ def collection(
             for place, row in fields_of(directory / file, wanted, header, delimiter):
                 yield place, split, row
 
+    # Queries first, so that ids are known before the judgements that name them.
     for place, split, row in rows("queries", queries, ("id", "text")):
         yield Query(place, split, **row)
     for place, split, row in rows("documents", documents, ("id", "text")):
@@ -186,6 +189,8 @@ def beir(directory: Path, *, documents: str, queries: str, judgements: Files) ->
     """Read BEIR's layout; a document is its title and its text, a query is of the split that judges it."""
     for place, entry in _json_texts(directory / documents, ("_id", "title", "text")):
         yield Passage(place, EVERY_SPLIT, entry["_id"], f"{entry['title']} {entry['text']}".strip())
+
+    # The files of judgements say to which split a query belongs.
     split_of: dict[str, str] = {}
     for split, file in judgements.items():
         for place, row in records(directory / file, ("query-id", "corpus-id", "score"), "\t"):
@@ -217,6 +222,8 @@ def smart(
         yield Query(place, "test", str(count), text)
     for place, name, text in _smart_entries(directory / documents):
         yield Passage(place, "test", name, text)
+
+    # A line judges one document; the codes say how good it is.
     for place, line in lines(directory / judgements):
         match line.split():
             case [query, document, code] if code in codes:
@@ -235,6 +242,8 @@ def _smart_entries(path: Path) -> Iterator[tuple[str, str, str]]:
             raise BadDataError(f"{place}: {line!r} comes before the first field .I.")
         else:
             found[-1][2].append(line.strip())
+
+    # The fields before .W, such as the author, are not text.
     for place, name, body in found:
         if ".W" not in body:
             raise BadDataError(f"{place}: entry {name} has no field .W.")
@@ -249,6 +258,8 @@ def answers(directory: Path, *, files: Sequence[str]) -> Iterator[Query | Passag
             yield Query(place, "test", query, question)
         if grade not in BINARY:
             raise BadDataError(f"{place}: unknown label {grade!r}; known labels: {', '.join(BINARY)}.")
+
+        # A sentence has no id of its own, so its place among those of the question is its id.
         seen[query] += 1
         document = f"{query}-{seen[query]:02}"
         yield Passage(place, "test", document, sentence)

@@ -9,12 +9,14 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 EVERY_SPLIT = "all"
+Kind = Literal["pairs", "words", "documents", "queries"]  # of the rows of a set
+TaskType = Literal["sts", "pair_classification", "classification", "clustering", "retrieval", "reranking"]
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 BATCH = 1_000  # rows of a Parquet file in memory
 
@@ -108,6 +110,8 @@ def _json_lines(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str,
             row = json.loads(line)
         except ValueError as error:
             raise BadDataError(f"{place}: it is not JSON ({error}).") from error
+
+        # A row of another form is named with what it has, so that the mistake is seen.
         if not isinstance(row, dict) or (missing := [name for name in columns if name not in row]):
             has = ", ".join(row) if isinstance(row, dict) else type(row).__name__
             lacks = f"no field '{missing[0]}'" if isinstance(row, dict) else "no fields"
@@ -120,6 +124,8 @@ def _parquet(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, ob
         with pq.ParquetFile(path) as file:
             if missing := [name for name in columns if name not in file.schema_arrow.names]:
                 raise BadDataError(f"{path}: no column '{missing[0]}' (it has {', '.join(file.schema_arrow.names)}).")
+
+            # A thousand rows at a time are in memory.
             batches = file.iter_batches(BATCH, columns=columns)
             for place, row in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):
                 yield f"{path}, row {place}", row
@@ -144,6 +150,7 @@ def records(
     are not UTF-8.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
+        # Quotes enclose fields in comma-separated files alone.
         if delimiter == "\t":
             reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
         else:
@@ -200,10 +207,6 @@ def drawn(texts: Sequence[str], count: int, seed: int) -> list[bool]:
 
     They are the ones whose keyed hash is smallest. Equal texts are in one split, unless the last one drawn is among
     them.
-
-    Example:
-        >>> drawn(["a", "b", "c", "a"], 2, seed=1)
-        [False, True, True, False]
     """
     key = str(seed).encode()
     marks = [hashlib.blake2b(text.encode(), digest_size=16, key=key).digest() for text in texts]

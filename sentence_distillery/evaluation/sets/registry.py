@@ -13,19 +13,13 @@ FILE = Path(__file__).with_name("sets.toml")
 
 
 def benchmark(name: str, entry: Mapping[str, Any]) -> Benchmark:
-    """Describe a set.
-
-    Args:
-        name: Its name.
-        entry: Its entry in sets.toml.
-
-    Raises:
-        ValueError: If the entry lacks a field, has one that is unknown, or names no reader.
-    """
+    """Describe a set by its entry in sets.toml; raises ValueError if that lacks a field or has one that is unknown."""
     fields = dict(entry)
     sums, home = fields.pop("sha256", {}), fields.pop("home", None)
     unread, not_public = fields.pop("unread", []), fields.pop("not_public", [])
     homes = {file: f"{home}/{file}" if home and file not in not_public else None for file in sums}
+
+    # An entry of sets.toml is code of this library, so a fault in it is a ValueError and not the user's.
     try:
         tables = tuple(_table(name, table) for table in fields.pop("tables", ()))
         read = fields.pop("files", [file for file in sums if tables and file not in unread])

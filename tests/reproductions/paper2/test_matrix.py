@@ -26,6 +26,7 @@ from reproductions.paper2.pairs.prediction import Paraphraser, predict
 from reproductions.paper2.pairs.starts import VECTORS, Start
 from reproductions.paper2.pairs.thresholds import RULES, Folds, cross_validated
 from reproductions.paper2.pairs.training import Examples, Notes, PairModel, Training
+from reproductions.saved_matrix import keep_matrix
 from sentence_distillery.distillation.export import write_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
@@ -34,7 +35,6 @@ from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, write_json
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.reporting.publish import keep_matrix
 from stages import paths
 from stages.benchmarks import benchmarks
 from stages.paper2 import (

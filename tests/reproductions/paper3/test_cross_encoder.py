@@ -11,10 +11,10 @@ from reproductions.paper2.pairs.options import ModernLearning
 from reproductions.paper3.component_focus.options import ComponentTraining
 from reproductions.paper3.cross_encoder import CrossEncoder, rows
 from reproductions.paper3.section import series, tables
+from reproductions.saved_matrix import keep_cells
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet, Split
 from sentence_distillery.io.checksums import ledger
-from sentence_distillery.reporting.publish import keep_cells
 from stages import paths
 from stages.benchmarks import benchmarks
 from stages.paper3 import cross_encoder as stage

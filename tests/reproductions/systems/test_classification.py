@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from reproductions.paper1.published import with_published
-from reproductions.systems.data import sample
 from reproductions.systems.options import Evaluate
 from reproductions.systems.scoring import sentiment_results
 from reproductions.systems.systems import (
@@ -18,6 +17,7 @@ from reproductions.systems.systems import (
     token_features,
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.present import sample
 from sentence_distillery.evaluation.protocols.sgd import classify
 from sentence_distillery.evaluation.sets.data import DocumentSet
 from sentence_distillery.io.unavailable import Unavailable

@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,12 +14,10 @@ from reproductions.paper1.word_vectors.weighting import Weighting
 from reproductions.systems.data import EvaluationData
 from reproductions.systems.options import Evaluate
 from reproductions.systems.scoring import (
-    FIRST_SAMPLE,
-    RUNS,
     calibrations,
+    own_means,
     score,
     similarity_results,
-    speed,
     unavailable_results,
     word_results,
 )
@@ -26,6 +25,7 @@ from reproductions.systems.systems import StudentSystem, TeacherSystem, WordSyst
 from reproductions.systems.weighted import embed, fit_schemes
 from sentence_distillery.evaluation.protocols.metrics import similarity_figures
 from sentence_distillery.evaluation.protocols.similarity import cosines
+from sentence_distillery.evaluation.scoring import FIRST_SAMPLE, RUNS, speed
 from sentence_distillery.evaluation.sets.data import DocumentSet, PairSet
 from sentence_distillery.io.ragged import TokenIds
 from sentence_distillery.io.unavailable import Unavailable
@@ -145,7 +145,7 @@ def test_speed(student: StudentSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StudentSystem, "token_ids", counted)
     clock = SimpleNamespace(perf_counter=lambda: sum(encoded) * 0.2 / 1000)
     monkeypatch.setattr(stopwatch, "time", clock)
-    few = speed(student, CORPUS[:10], 0.2)
+    few = speed("student", partial(own_means, student), CORPUS[:10], 0.2)
     assert (few.metric, few.protocol) == ("sentences_per_second", "encode")
     assert few.n == 8 * FIRST_SAMPLE == 1024
     assert few.value == pytest.approx(1000 / 0.2)

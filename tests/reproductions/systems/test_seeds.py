@@ -12,20 +12,20 @@ import torch
 from reproductions.paper1.ablation import Method, cosines_of, gains, rows
 from reproductions.paper1.gains import SET
 from reproductions.paper1.word_vectors.model import WordVectors
-from reproductions.systems.data import pair_sets
 from reproductions.systems.registration import SystemInputs, SystemOptions
 from reproductions.systems.registry import simcse as load_simcse
 from reproductions.systems.seeds import measured
 from reproductions.systems.systems import StudentSystem, System, TeacherSystem, WordSystem
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.present import pair_sets
 from sentence_distillery.evaluation.results import read_results, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import read_json
 from stages import paths
 from stages.ablations import fine_tuned_student, mlp_head
-from stages.distillation import search_student, student
-from stages.evaluation import seeds as seeds_stage
+from stages.ablations import seeds as seeds_stage
+from stages.distillation import student
 from stages.paper1 import fasttext, paper1_ablation, paper_student, refine, simcse, skipgram
 from stages.params import load_params
 from stages.paths import SEEDS
@@ -48,7 +48,6 @@ SECTIONS: dict[str, Any] = {
     "simcse": {"enabled": True, "reference": "tiny", "sha256": None, "sentences": 8, "batch_size": 4},
     "student": {"dimension": 6, "epochs": 2, "batch_size": 64},
     "mlp_head": {"units": 4, "epochs": 2, "batch_size": 64},
-    "search_student": {"enabled": True, "epochs": 1, "batch_size": 64, "lexical_dimension": 8},
     "fine_tuned_student": {"epochs": 1, "batch_size": 16},
 }
 
@@ -91,7 +90,6 @@ def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.
         "paper student",
         "student",
         "student, MLP head",
-        "student, for search",
         "student, fine-tuned",
         "SimCSE",
     ]
@@ -130,7 +128,7 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     """The figures of a seed equal those of the run's stages with that seed."""
     train_again(2, monkeypatch)
     write_params(**{name: section | {"seed": 2} for name, section in SECTIONS.items()})
-    variants = (mlp_head, search_student, fine_tuned_student)
+    variants = (mlp_head, fine_tuned_student)
     for stage in (paper_student, simcse, skipgram, fasttext, refine, student, *variants):
         stage.main()
     sets = pair_sets(BenchmarkData(paths.BENCHMARKS), "pairs", ("test",))
@@ -144,7 +142,6 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
         StudentSystem(StaticEncoder.load(paths.PAPER_STUDENT), "paper student"),
         StudentSystem(StaticEncoder.load(paths.STUDENT)),
         StudentSystem(StaticEncoder.load(paths.MLP_HEAD), "student, MLP head"),
-        StudentSystem(StaticEncoder.load(paths.SEARCH_STUDENT), "student, for search"),
         StudentSystem(StaticEncoder.load(paths.FINE_TUNED_STUDENT), "student, fine-tuned"),
         contrasted,
     ]

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from reproductions.paper1.word_vectors.weighting import Weighting
-from reproductions.systems.options import Reference
 from reproductions.systems.registration import SystemInputs, SystemOptions
 from reproductions.systems.registry import SYSTEMS, load_reference, loaders
 from reproductions.systems.systems import StudentSystem, System, TeacherSystem, TextSystem, WordSystem
+from sentence_distillery.domain.options import Reference
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.functions import function_encoder

@@ -19,23 +19,21 @@ from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
 from sentence_distillery.distillation.distill import (
-    PASSAGES,
-    SEARCH,
+    LEXICAL_DIMENSION,
     as_teacher,
     distill,
     texts_to_embed,
 )
-from sentence_distillery.distillation.passages import passages
 from sentence_distillery.distillation.soft_labels import embedding_array, sentence_ids
 from sentence_distillery.encoder.persistence.names import WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.io.artifacts import InputError, table_parts, write_table
+from sentence_distillery.io.artifacts import InputError, write_table
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.teachers.options import AbsentModelError, Teacher, TeacherError
 from sentence_distillery.teachers.transformer import load_encoder
 from stages import paths
 from stages.corpus import clean
-from stages.distillation import search_student, soft_labels
+from stages.distillation import soft_labels
 from stages.distillation import student as student_stage
 from tests.halting import halted, halting_before_file
 from tests.tiny_bert import write_tiny_bert
@@ -66,7 +64,6 @@ def through_the_stages(
     evaluated: list[str],
     share: float = 0.0,
     student: dict[str, Any] | None = None,
-    labels: dict[str, Any] | None = None,
     **sections: Any,
 ) -> bytes:
     """The weights of the student that the stages make of TEXTS."""
@@ -75,7 +72,7 @@ def through_the_stages(
         teacher=teacher,
         clean={"near_duplicate_threshold": 0.8, "shard_documents": 1000},
         held_out={"share": share},
-        soft_labels=labels or {"minimum_count": 3},
+        soft_labels={"minimum_count": 3},
         student={"dimension": 6, "epochs": 3, "batch_size": 32} | (student or {}),
         **sections,
     )
@@ -170,16 +167,12 @@ def test_a_size_is_ordered(tiny: Path) -> None:
 
 
 def test_a_student_for_search(tiny: Path) -> None:
-    """In the call and in the stages, passages included: the same bytes."""
-    options = {"minimum_count": 3, "passages": PASSAGES}
-    through_the_stages(tiny, [], search_student=SEARCH.model_dump() | {"enabled": True}, labels=options)
-    search_student.main()
-    expected = (paths.SEARCH_STUDENT / WEIGHTS).read_bytes()
-    encoder = distill(TEXTS, tiny, for_search=True, working_directory="kept", **SMALL)
-    assert encoder.dimension == SMALL["dimension"] + SEARCH.lexical_dimension
+    """In the call and in the stages: the same bytes; without the channel it is the plain student."""
+    expected = through_the_stages(tiny, [], student={"lexical_dimension": LEXICAL_DIMENSION})
+    encoder = distill(TEXTS, tiny, for_search=True, **SMALL)
+    assert encoder.dimension == SMALL["dimension"] + LEXICAL_DIMENSION
     assert saved(encoder) == expected
-    kept = pq.read_table("kept/soft_labels/passages.parquet")["text"].to_pylist()
-    assert kept == passages(table_parts(Path("kept/sentences")), PASSAGES) and len(kept) > len(TEXTS)
+    np.testing.assert_array_equal(encoder.table, distill(TEXTS, tiny, **SMALL).table)
 
 
 def test_every_kind_of_texts(tiny: Path) -> None:

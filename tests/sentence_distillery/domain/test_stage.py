@@ -11,25 +11,24 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from reproductions.systems.similarity import draws
-from reproductions.systems.systems import StudentSystem
 from sentence_distillery.corpus.held_out import write_pool
 from sentence_distillery.domain.measures import METRICS
 from sentence_distillery.domain.pool import DRAWN, POOL
 from sentence_distillery.domain.pool import METRICS as METRICS_FILE
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.evaluation.results import read_results
+from sentence_distillery.evaluation.scoring import draws
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import read_json, write_json
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.reporting.domain import domain_section
 from stages import paths
+from stages.ablations.seeds import held_out_figures
 from stages.benchmarks import benchmarks
 from stages.corpus import clean
 from stages.distillation import soft_labels, student
 from stages.evaluation import domain
-from stages.evaluation.seeds import held_out_figures
 from stages.params import load_params
 from tests.sentence_distillery.corpus.conftest import Workspace
 from tests.sentence_distillery.distillation.conftest import write_benchmarks
@@ -71,7 +70,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         workspace.hold_out([])
         for stage in (clean, soft_labels, student):
             stage.main()
-        for path in (paths.MLP_HEAD, paths.SEARCH_STUDENT, paths.FINE_TUNED_STUDENT):
+        for path in (paths.MLP_HEAD, paths.FINE_TUNED_STUDENT):
             write_json(path / VARIANT, {"absent": "switched off in this run"})
         shutil.copytree(ROOT / paths.RELEASED, paths.RELEASED)
         yield directory
@@ -89,23 +88,19 @@ def run(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_row_for_each_encoder_and_figure(run: Path) -> None:
     domain.main()
     rows = read_results(paths.DOMAIN)
-    systems = ["student", "student, MLP head", "student, for search", "student, fine-tuned", "released"]
+    systems = ["student", "released"]
     assert [(row.system, row.protocol, row.metric) for row in rows] == [
         (name, *each) for name in systems for each in METRICS
     ]
     assert {row.n for row in rows if row.protocol == "neighbours"} == {COUNT}
     values = {(row.system, row.metric): row for row in rows}
-    assert values["student, MLP head", "recall_at_1"].value == Unavailable("switched off in this run")
     own, released = (values[name, "recall_at_10"] for name in ("student", "released"))
     assert own.number is not None and released.number is not None and released.high is not None
     assert own.number > released.high  # the teacher has random weights, which only its student knows
     counters = json.loads((paths.COUNTERS / "domain.json").read_text())
     assert (counters["kept"], counters["dropped"]) == (
         12,
-        {
-            "undefined: switched off in this run": 21,
-            f"undefined: {COUNT} texts, but recall@100 needs 101": 2,
-        },
+        {f"undefined: {COUNT} texts, but recall@100 needs 101": 2},
     )
     first = paths.DOMAIN.read_bytes()
     domain.main()
@@ -177,7 +172,7 @@ def test_ratings_that_are_nearly_all_equal(run: Path) -> None:
     student_row = next(row for row in rows if row.system == "student")
     assert student_row.left_out and student_row.low is not None and student_row.high is not None
     assert {row.left_out for row in rows if row.number is not None} == {student_row.left_out}
-    write_json(paths.DRAWS, draws(StudentSystem(StaticEncoder.load(paths.STUDENT)), BenchmarkData(paths.BENCHMARKS)))
+    write_json(paths.DRAWS, draws("student", StaticEncoder.load(paths.STUDENT), BenchmarkData(paths.BENCHMARKS)))
     of_pearson = read_json(paths.DRAWS, dict[str, list[float | None]])["student/ratings/pearson"]
     assert 0 < of_pearson.count(None) < len(of_pearson) / 50
     assert [table.caption for table in domain_section(rows, []).labelled] == ["ratings"]

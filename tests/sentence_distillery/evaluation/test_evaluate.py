@@ -4,7 +4,6 @@ import doctest
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from reproductions.systems.scoring import score
 from reproductions.systems.systems import StudentSystem
 from sentence_distillery import load
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation import aliases
 from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.results import Result
@@ -219,7 +217,6 @@ def test_vectors_that_are_not_finite() -> None:
     assert {row.value for row in found} == {Unavailable("some predictions are not finite")}
 
 
-@pytest.mark.parametrize("module", [sys.modules[evaluate.__module__], aliases], ids=lambda module: module.__name__)
-def test_examples_of_docstrings(module: ModuleType) -> None:
-    failed, attempted = doctest.testmod(module)
+def test_examples_of_docstrings() -> None:
+    failed, attempted = doctest.testmod(sys.modules[evaluate.__module__])
     assert attempted > 0 and failed == 0

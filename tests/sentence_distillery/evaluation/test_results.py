@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from reproductions.systems.scoring import headline
 from sentence_distillery.evaluation.results import (
     COLUMNS,
     EXPORTED,
@@ -18,6 +17,7 @@ from sentence_distillery.evaluation.results import (
     read_results,
     write_results,
 )
+from sentence_distillery.evaluation.scoring import headline
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.unavailable import Figure, Unavailable
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reproductions.systems.data import EvaluationData, task_sets
+from reproductions.systems.data import EvaluationData
 from reproductions.systems.options import Evaluate
 from reproductions.systems.scoring import score, unavailable_results
 from reproductions.systems.systems import StudentSystem
 from sentence_distillery import load
 from sentence_distillery.cli import main
 from sentence_distillery.evaluation.evaluate import evaluate
+from sentence_distillery.evaluation.present import task_sets
 from sentence_distillery.evaluation.protocols.ranking import Judgements
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet

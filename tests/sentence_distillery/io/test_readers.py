@@ -22,6 +22,7 @@ from reproductions.paper2.pairs.starts import About as StartAbout
 from reproductions.paper2.paper import Cost
 from reproductions.paper3.paper import Grid
 from reproductions.paper3.results import LearntFile
+from reproductions.saved_matrix import Paraphrase, SavedMatrix
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.evaluation.results import (
     COLUMNS,
@@ -47,7 +48,7 @@ from sentence_distillery.io.artifacts import (
 )
 from sentence_distillery.io.contents import SEAL, Counted, ParserScores, StudentConfig, seal
 from sentence_distillery.io.unavailable import read_unavailable
-from sentence_distillery.reporting.contents import Benchmarks, CorpusOverview, Paraphrase, SavedMatrix
+from sentence_distillery.reporting.contents import Benchmarks, CorpusOverview
 from sentence_distillery.reporting.page import read_cleaning, read_curve, read_trials
 from sentence_distillery.reporting.sizes import COLUMNS as PARETO
 from sentence_distillery.reporting.sizes import read_pareto

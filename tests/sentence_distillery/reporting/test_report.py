@@ -200,13 +200,14 @@ def write_corpus() -> None:
 def write_figures(rows: Sequence[Result]) -> None:
     """Write the figures of the main job's systems, and those of paper 1's."""
     of_paper = {system.name for system in SYSTEMS if system.paper}
-    write_results(paths.RESULTS, [row for row in rows if row.system not in of_paper])
+    for path in (paths.RESULTS, paths.ALL_SYSTEMS):
+        write_results(path, [row for row in rows if row.system not in of_paper])
     write_results(paths.PAPER1_RESULTS, [row for row in rows if row.system in of_paper])
 
 
 def read_figures() -> list[Result]:
     """All figures of the run, with the paper's own."""
-    rows = [*read_results(paths.PAPER1_RESULTS), *read_results(paths.RESULTS)]
+    rows = [*read_results(paths.PAPER1_RESULTS), *read_results(paths.ALL_SYSTEMS)]
     return [with_published(row) for row in rows]
 
 

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from reproductions.systems.data import pair_sets, task_sets
 from sentence_distillery.corpus.fingerprints import fingerprint
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.evaluate import evaluate, main_result
+from sentence_distillery.evaluation.present import pair_sets, task_sets
 from sentence_distillery.evaluation.protocols.pair_classification import figures_of_draws, pair_classification
 from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, QuerySet

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sentence_distillery.evaluation.sets import download as module
-from sentence_distillery.evaluation.sets.download import copy_from, download, fetch, fetch_set
 from sentence_distillery.evaluation.sets.registry import BENCHMARKS, EXTERNAL
 from sentence_distillery.io.artifacts import InputError
+from stages.benchmarks import download as module
 from stages.benchmarks import fetch as stage
+from stages.benchmarks.download import copy_from, download, fetch, fetch_set
 from stages.benchmarks.fetch import main
 from tests.sentence_distillery.evaluation.sets.conftest import ROOT, external_set, write
 

@@ -166,17 +166,8 @@ def sha256_of(content: bytes) -> str:
 
 
 def fetch(sets: Sequence[Benchmark], target: Path, source: Source) -> list[Report]:
-    """Fetch the files of external benchmark sets.
+    """Fetch the files of external sets to `target`/<set>/<file>, by `download()` or `copy_from(directory, ...)`.
 
-    Args:
-        sets: Sets to fetch, such as `registry.EXTERNAL`.
-        target: Directory that gets `<set>/<file>`.
-        source: Where files come from: `download()` or `copy_from(directory, ...)`.
-
-    Returns:
-        A report for each set, in order.
-
-    Raises:
-        InputError: If a file cannot be written.
+    Raises InputError if a file cannot be written. A report for each set comes back, in order.
     """
     return [fetch_set(entry, target, source) for entry in sets]

@@ -19,13 +19,13 @@ from typing import Any
 import torch
 import yaml
 
-from reproductions.systems.data import pair_sets
 from reproductions.systems.registration import SystemInputs, SystemOptions
 from reproductions.systems.registry import SYSTEMS
 from reproductions.systems.seeds import measured
 from sentence_distillery.corpus.text import tokenize
 from sentence_distillery.domain.held_out import reference_of
 from sentence_distillery.domain.scoring import scored
+from sentence_distillery.evaluation.present import pair_sets
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import InputError
@@ -33,14 +33,15 @@ from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.progress import track
 from stages import paths
 from stages.ablations import fine_tuned_student, mlp_head
-from stages.distillation import search_student, student
-from stages.evaluation.domain import CORPUS, students
+from stages.ablations.all_systems import students
+from stages.distillation import student
+from stages.evaluation.domain import CORPUS
 from stages.paper1 import fasttext, paper_student, refine, simcse, skipgram
 from stages.params import PARAMS, Params, load_params, read_params
 from stages.stage import stage
 
 # The students first: they have the refined vectors of the run, which `refine` then replaces in the workspace.
-TRAININGS = (paper_student, student, mlp_head, search_student, fine_tuned_student, simcse, fasttext, skipgram, refine)
+TRAININGS = (paper_student, student, mlp_head, fine_tuned_student, simcse, fasttext, skipgram, refine)
 OWN = {PARAMS, paths.REPORTS, paths.MODEL_CHECKPOINTS, *paths.MODELS.values()} - {paths.REFINED}  # of a workspace
 
 
@@ -55,7 +56,6 @@ def seeded(params: Params, seed: int) -> dict[str, Any]:
         "simcse": params.simcse,
         "student": params.student,
         "mlp_head": params.mlp_head,
-        "search_student": params.search_student,
         "fine_tuned_student": params.fine_tuned_student,
     }
     if taken := [name for name, section in sections.items() if section.model_dump()["seed"] == seed]:
@@ -103,7 +103,7 @@ def figures(params: Params, seed: int) -> Iterator[Result]:
 
 
 def held_out_figures(params: Params, seed: int) -> Iterator[Result]:
-    """Score the students of the current directory on held-out texts, as the stage `domain` does; none without texts."""
+    """Score the students of the current directory on held-out texts, as `domain` and `all_systems` do."""
     reference = reference_of(CORPUS, params.held_out.share, params.domain)
     if isinstance(reference, Unavailable):
         return
