@@ -31,6 +31,7 @@ from typing import Literal
 
 import numpy as np
 
+from measurements.sets import collected
 from measurements.suite import SavedScores, by_task, score
 from measurements.trained_peers import Corpus, read_corpus
 from sentence_distillery.corpus.tables.reading import Reading
@@ -44,7 +45,6 @@ from sentence_distillery.encoder.compression import compress
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result, write_results
-from sentence_distillery.evaluation.sets.assembly import collected
 from sentence_distillery.evaluation.sets.data import BenchmarkData, Split
 from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.evaluation.tasks import TaskSet, read_task

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measurements.peers import PEERS
+from measurements.sets import collected
 from sentence_distillery.distillation.soft_labels import part_texts
 from sentence_distillery.encoder.tokenizer import words
 from sentence_distillery.evaluation.evaluate import main_result
 from sentence_distillery.evaluation.results import Result, write_results
-from sentence_distillery.evaluation.sets.assembly import collected
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.evaluation.tasks import TaskSet
 from sentence_distillery.io.artifacts import InputError, table_parts
