@@ -65,13 +65,14 @@ def student(directory: Path, vectors: Floats, profile: str = "best") -> StaticEn
 
 
 def write_benchmarks(truth: StaticEncoder, directory: Path) -> None:
-    """STS-B and SICK whose ratings are the cosines of `truth`."""
+    """STS-B and SICK whose ratings are the cosines of `truth`; of SICK the better half is entailed."""
     left, right = SENTENCES[:-1], SENTENCES[1:]
     one, other = truth.encode(left), truth.encode(right)
     scores = np.einsum("nd,nd->n", one, other).astype(np.float32)
     count = len(left)
-    for name in ("stsb", "sick"):
-        columns = [["dev", "test"] * (count // 2) + ["dev"] * (count % 2), left, right, scores, [None] * count]
+    entailed = ["ENTAILMENT" if score > np.median(scores) else "NEUTRAL" for score in scores]
+    for name, labels in (("stsb", [None] * count), ("sick", entailed)):
+        columns = [["dev", "test"] * (count // 2) + ["dev"] * (count % 2), left, right, scores, labels]
         write_table(directory / f"{name}.parquet", pa.table(columns, schema=PAIRS))
     taken = [np.unique(fingerprints(SENTENCES))]
     write_table(directory / FINGERPRINTS, pa.table(taken, schema=EVALUATION_FINGERPRINTS))
