@@ -249,7 +249,13 @@ def test_no_circle_in_the_engine() -> None:
 
 
 def test_no_circle_between_folders() -> None:
-    graphlib.TopologicalSorter(imports_of_folders()).prepare()
+    """The encoder counts with its folders: it reads and writes file formats, and they make encoders."""
+    encoder = f"{LIBRARY}/encoder"
+    folders: dict[str, set[str]] = {}
+    for name, others in imports_of_folders().items():
+        whole, *below = (encoder if each.startswith(encoder) else each for each in (name, *others))
+        folders.setdefault(whole, set()).update(set(below) - {whole})
+    graphlib.TopologicalSorter(folders).prepare()
 
 
 def test_the_encoder_needs_the_core_alone() -> None:

@@ -11,7 +11,7 @@ from typing import Final
 from tokenizers import Tokenizer, trainers
 from tokenizers.models import WordPiece
 
-from sentence_distillery.encoder.characters import CONTINUATION, LONGEST, TERM, UNKNOWN, is_emoji, is_term
+from sentence_distillery.encoder.native.characters import CONTINUATION, LONGEST, TERM, UNKNOWN, is_emoji, is_term
 from sentence_distillery.encoder.tokenizer import NORMALIZER, UNSPACED, bare, is_word, static_tokenizer, words
 from sentence_distillery.io.unicode import whole_surrogates
 

@@ -23,36 +23,23 @@ from typing import Final
 
 from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.models import WordLevel, WordPiece
-from tokenizers.normalizers import NFKC, BertNormalizer, Lowercase, Replace
+from tokenizers.normalizers import Lowercase, Replace
 from tokenizers.normalizers import Sequence as Normalizers
 from tokenizers.pre_tokenizers import BertPreTokenizer, Split
 from tokenizers.pre_tokenizers import Sequence as PreTokenizers
 
-from sentence_distillery.encoder.characters import CONTINUATION as CONTINUATION
-from sentence_distillery.encoder.characters import LONGEST, LONGEST_RUN
-from sentence_distillery.encoder.characters import UNKNOWN as UNKNOWN
-from sentence_distillery.encoder.characters import UNKNOWN_ID as UNKNOWN_ID
-from sentence_distillery.encoder.characters import is_emoji as is_emoji
-from sentence_distillery.encoder.characters import is_punctuation as is_punctuation
-from sentence_distillery.encoder.characters import is_term as is_term
+from sentence_distillery.encoder.native.characters import CONTINUATION as CONTINUATION
+from sentence_distillery.encoder.native.characters import LONGEST, LONGEST_RUN, normalizer
+from sentence_distillery.encoder.native.characters import UNKNOWN as UNKNOWN
+from sentence_distillery.encoder.native.characters import UNKNOWN_ID as UNKNOWN_ID
+from sentence_distillery.encoder.native.characters import is_emoji as is_emoji
+from sentence_distillery.encoder.native.characters import is_punctuation as is_punctuation
+from sentence_distillery.encoder.native.characters import is_term as is_term
 
 # Letters of languages that are written without blanks: Thai, Lao, Burmese, Khmer, kana. BERT cuts Chinese characters.
 UNSPACED: Final = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff]")
 
-# NFKC makes letters of trade marks, and "51/2" of 5½, so these are replaced first. It leaves a hyphen and a slash of
-# their own, which are not those that people type.
-NORMALIZER = Normalizers(
-    [
-        Replace(Regex("[™℠]"), " "),
-        Replace("½", " 1/2 "),
-        Replace("¼", " 1/4 "),
-        Replace("¾", " 3/4 "),
-        NFKC(),
-        Replace("⁄", "/"),
-        Replace("‐", "-"),
-        BertNormalizer(lowercase=True),
-    ]
-)
+NORMALIZER = normalizer()
 SPLITTER = BertPreTokenizer()
 
 

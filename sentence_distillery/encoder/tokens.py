@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from sentence_distillery.encoder.characters import UNKNOWN_ID
 from sentence_distillery.encoder.core import native_token_ids, native_vocabulary
 from sentence_distillery.encoder.exchange.text_rules import TextRules, median_length
+from sentence_distillery.encoder.native.characters import UNKNOWN_ID
 from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, read_vocabulary
 from sentence_distillery.io.ragged import TokenIds
 from sentence_distillery.io.unicode import whole_surrogates

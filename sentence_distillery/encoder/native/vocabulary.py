@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from sentence_distillery.encoder.characters import BERT as BERT
-from sentence_distillery.encoder.characters import (
+from sentence_distillery.encoder.native import loading
+from sentence_distillery.encoder.native.characters import BERT as BERT
+from sentence_distillery.encoder.native.characters import (
     CONTINUATION,
     LONGEST,
     LONGEST_RUN,
@@ -16,8 +17,7 @@ from sentence_distillery.encoder.characters import (
     is_punctuation,
     is_term,
 )
-from sentence_distillery.encoder.characters import FULL as FULL
-from sentence_distillery.encoder.native import loading
+from sentence_distillery.encoder.native.characters import FULL as FULL
 
 
 def _replace(pattern: Mapping[str, str], content: str) -> dict[str, object]:

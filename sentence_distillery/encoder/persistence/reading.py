@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
 
-from sentence_distillery.encoder.characters import UNKNOWN_ID
 from sentence_distillery.encoder.layers import Layer
 from sentence_distillery.encoder.model import Model, Table
+from sentence_distillery.encoder.native.characters import UNKNOWN_ID
 from sentence_distillery.encoder.persistence.json_files import REMEDY
 from sentence_distillery.encoder.persistence.layout import Layout, read_layout
 from sentence_distillery.encoder.persistence.names import CARD, SETTINGS, SHA256, TORCH_TABLE, WEIGHTS

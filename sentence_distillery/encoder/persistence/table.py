@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.characters import UNKNOWN_ID
 from sentence_distillery.encoder.lexical import (
     GREATEST_DIMENSION,
     GREATEST_WEIGHT,
@@ -19,6 +18,7 @@ from sentence_distillery.encoder.lexical import (
     is_weight,
 )
 from sentence_distillery.encoder.model import NO_LEVEL, Table
+from sentence_distillery.encoder.native.characters import UNKNOWN_ID
 from sentence_distillery.encoder.persistence.json_files import REMEDY
 from sentence_distillery.encoder.persistence.layout import Layout
 from sentence_distillery.encoder.persistence.names import FACTORS, IDF, ROWS, STEMS, TABLE, TORCH_TABLE

@@ -13,7 +13,7 @@ from transformers import XLMRobertaConfig, XLMRobertaModel
 
 from sentence_distillery.distillation.distill import distill
 from sentence_distillery.distillation.vocabulary import count_words, word_pieces
-from sentence_distillery.encoder.characters import LONGEST, LONGEST_RUN
+from sentence_distillery.encoder.native.characters import LONGEST, LONGEST_RUN
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from tests.sentence_distillery.teachers.conftest import save_tokenizer

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
-from sentence_distillery.encoder.characters import LONGEST
+from sentence_distillery.encoder.native.characters import LONGEST
 from sentence_distillery.encoder.tokenizer import (
     UNKNOWN,
     content_tokenizer,

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from sentence_distillery import load
-from sentence_distillery.encoder.characters import EMOJI, UNKNOWN, is_punctuation, is_term
 from sentence_distillery.encoder.core import native_vocabulary
 from sentence_distillery.encoder.native import loading
+from sentence_distillery.encoder.native.characters import EMOJI, UNKNOWN, is_punctuation, is_term
 from sentence_distillery.encoder.native.vocabulary import _EARLIER, loaded, settings_of, vocabulary_of
 from sentence_distillery.encoder.tokenizer import NORMALIZER, static_tokenizer
 

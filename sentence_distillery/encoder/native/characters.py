@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sentence_distillery.encoder.native import loading
+
+if TYPE_CHECKING:
+    from tokenizers.normalizers import Normalizer
 
 FULL: Final = 0  # the normalizer of this library, in the native core
 BERT: Final = 1  # that of BERT alone
@@ -67,9 +70,30 @@ def _normalized(text: str) -> str:
     if core is not None:
         normalized: str = core.normalized(text)
         return normalized
-    from sentence_distillery.encoder.tokenizer import NORMALIZER  # which imports `tokenizers`
+    return normalizer().normalize_str(text)
 
-    return NORMALIZER.normalize_str(text)
+
+@cache
+def normalizer() -> Normalizer:
+    """Return the normalizer of this library's tokenizers: BERT's, and compatibility characters before it."""
+    from tokenizers import Regex
+    from tokenizers.normalizers import NFKC, BertNormalizer, Replace
+    from tokenizers.normalizers import Sequence as Normalizers
+
+    # NFKC makes letters of trade marks, and "51/2" of 5½, so these are replaced first. It leaves a hyphen and a slash
+    # of their own, which are not those that people type.
+    return Normalizers(
+        [
+            Replace(Regex("[™℠]"), " "),
+            Replace("½", " 1/2 "),
+            Replace("¼", " 1/4 "),
+            Replace("¾", " 3/4 "),
+            NFKC(),
+            Replace("⁄", "/"),
+            Replace("‐", "-"),
+            BertNormalizer(lowercase=True),
+        ]
+    )
 
 
 @cache
