@@ -167,6 +167,7 @@ def _is_checked_out(seen: Seen) -> bool:
     return "missing data 'source'" in seen.expected.err and not seen.case.here
 
 
+LOCKS = ["dvc.lock", "sub/dvc.lock"]
 REFUSED = (_is_outside, _is_unsaved, _is_ignored, _is_late)
 ALLOWED = (_is_checked_out,)
 
@@ -214,8 +215,7 @@ def changes(what: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> l
 def _of_applied(seen: Seen, after: Tree) -> list[str]:
     """What is wrong in the workspace: it is as after `dvc repro`, but for files beside outputs, and links."""
     here, reference = seen.case.here, tree(seen.reference)
-    links = [out for out in seen.outs if seen.before.get(out, ("",))[0] == "link" and not here]
-    but = {path for path in {*reference, *after} if _within(path, links)} | seen.meanwhile
+    but = {path for path in {*reference, *after} if _within(path, _links(seen))} | seen.meanwhile
     for path, entry in seen.before.items():
         # What is as it should be stays as it is: files beside those of an output, and in a directory, of which DVC does
         # not note which files are executable, those that `dvc repro` restores without that.
@@ -224,6 +224,12 @@ def _of_applied(seen: Seen, after: Tree) -> list[str]:
             but.add(path)
     found = changes("dvc repro", _files(reference, but), _files(after, but))
     return found if here else found + _lost(seen, after)
+
+
+def _links(seen: Seen) -> list[str]:
+    """Outputs that are links: `dvc repro` leaves and counts what is in the directory that one leads to."""
+    links = [out for out in seen.outs if seen.before.get(out, ("",))[0] == "link" and not seen.case.here]
+    return links + LOCKS * bool(links)
 
 
 def _lost(seen: Seen, after: Tree) -> list[str]:
@@ -241,9 +247,13 @@ def _lost(seen: Seen, after: Tree) -> list[str]:
 
 def _of_directory(seen: Seen, run: Path) -> list[str]:
     """What is wrong in the run's own directory: the outputs of its stages, and dvc.lock."""
-    places = [out for name, out in seen.case.outs().items() if name in seen.names] + ["dvc.lock", "sub/dvc.lock"]
+    places = [out for name, out in seen.case.outs().items() if name in seen.names] + LOCKS
     reference, there = (
-        {path: _followed(entry) for path, entry in _files(tree(root), set()).items() if _within(path, places)}
+        {
+            path: _followed(entry)
+            for path, entry in _files(tree(root), set()).items()
+            if _within(path, places) and not _within(path, _links(seen))
+        }
         for root in (seen.reference, run)
     )
     return changes("the run's own directory", reference, there)
