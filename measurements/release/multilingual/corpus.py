@@ -43,7 +43,7 @@ class Sizes:
     """
 
     pairs: int = 60_000
-    sentences: int = 40_000
+    sentences: int = 8_000
     words: int = 10_000
     examples: int = 30_000
     english: int = 60_000

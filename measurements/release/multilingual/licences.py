@@ -23,7 +23,6 @@ PROSE: Final = {
     "digikam-data": "GPL-2+",
     "edict": "EDRDG licence, CC BY-SA 3.0",
     "evolution-common": "LGPL-2 or LGPL-3",
-    "freedink-data": "zlib",
     "inkscape": "GPL; some portions public domain",
     "nautilus-data": "GPL-3+",
     "wesnoth-1.16-data": "GPL-2+",
