@@ -28,8 +28,8 @@ _FREEDICT: Final = (
     "nld-eng eng-nld pol-eng eng-pol por-eng eng-por eng-rus swe-eng eng-swe tur-eng eng-tur"
 )
 _PROGRAMS: Final = (
-    "blender-data coreutils cups-common digikam-data evolution-common freeciv-data gimp-data "
-    " git gnome-control-center-data gnucash-common gourmet gramps homebank inkscape iso-codes kdenlive-data "
+    "blender-data coreutils cups-common digikam-data evolution-common freeciv-data gimp-data git "
+    "gnome-control-center-data gnucash-common gourmet gramps homebank inkscape iso-codes kdenlive-data "
     "krita-l10n kstars-data marble-data mediawiki nautilus-data phpmyadmin pioneers plasma-desktop-data "
     "plasma-workspace-data tuxpaint-data wesnoth-1.16-data wordpress-l10n"
 )
