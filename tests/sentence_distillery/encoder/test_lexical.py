@@ -56,6 +56,10 @@ def test_a_stem_has_one_place_in_each_block() -> None:
     assert {*np.sign(np.concatenate([storm, port]))} == {-1, 0, 1} and not none.any()
     np.testing.assert_allclose(other.vectors(TokenIds.from_lists([[2], [1]])), [storm, port], rtol=1e-6)
 
+    # Vectors that somebody has stored rest on these.
+    assert np.flatnonzero(storm).tolist() == [2, 15, 17, 27, 36, 42, 52, 60]
+    assert np.sign(storm[storm != 0]).tolist() == [-1, -1, -1, 1, 1, 1, -1, 1]
+
 
 def test_different_stems_are_nearly_orthogonal() -> None:
     """Products of 4,000 pairs of stems: mean 0, standard deviation the root of 1 / dimension."""
