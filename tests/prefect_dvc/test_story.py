@@ -60,7 +60,7 @@ GRAPH: dict[str, Any] = {
         ["data/corpus/articles", FINGERPRINTS],
         ["data/corpus/sentences", "reports/corpus.json"],
     ),
-    "skipgram": real("word_vectors.skipgram", ["skipgram"], ["data/corpus/sentences"], ["models/skipgram"]),
+    "skipgram": real("paper1.skipgram", ["skipgram"], ["data/corpus/sentences"], ["models/skipgram"]),
     "count": {
         "cmd": "python count.py",
         "deps": ["count.py", "models/skipgram"],
