@@ -172,10 +172,16 @@ def locked_result(stage: Any) -> Any | None:
 
 def earlier_result(stage: Any) -> Any | None:
     """Return a stage with the outputs that the run-cache has for the present inputs; None if it has none."""
-    if run_key(stage) is None:
+    key, cache = run_key(stage), stage.repo.stage_cache
+    if key is None:
         return None
-    entry = stage.repo.stage_cache._load(stage)
-    return stage.repo.stage_cache._create_stage(entry, wdir=stage.wdir) if entry else None
+
+    # Another run may write an entry now, into a file .NAME.tmp beside the others, which DVC's own reader would delete.
+    entries = list(Path(cache._get_cache_dir(key)).glob("[!.]*"))
+    if not entries:
+        return None
+    entry = cache._load_cache(key, max(entries, key=lambda path: path.stat().st_mtime).name)
+    return cache._create_stage(entry, wdir=stage.wdir) if entry else None
 
 
 def fetch_entry(repo: Repo, key: str) -> bool:

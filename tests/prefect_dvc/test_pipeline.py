@@ -121,6 +121,17 @@ def test_two_equal_runs_at_once(chain: Path, tmp_path: Path) -> None:
     assert ends[1].startswith("Restored: a")
 
 
+def test_an_entry_that_another_run_writes_now(pair: Path) -> None:
+    """regression: DVC took the unfinished file for a damaged entry and deleted it, so that the other run failed."""
+    pipeline(pair, "--apply")
+    halves = [place / ".half.tmp" for place in (pair / ".dvc/cache/runs").glob("*/*")]
+    for half in halves:
+        half.write_text("cmd: [", encoding="utf-8")
+    (pair / "dvc.lock").unlink()
+    assert last_line(pipeline(pair)) == "Restored: a, b"
+    assert halves and all(half.exists() for half in halves)
+
+
 def _says(log: Path, text: str) -> bool:
     return text in log.read_text(encoding="utf-8")
 
