@@ -177,10 +177,9 @@ def earlier_result(stage: Any) -> Any | None:
         return None
 
     # Another run may write an entry now, into a file .NAME.tmp beside the others, which DVC's own reader would delete.
-    entries = list(Path(cache._get_cache_dir(key)).glob("[!.]*"))
-    if not entries:
-        return None
-    entry = cache._load_cache(key, max(entries, key=lambda path: path.stat().st_mtime).name)
+    entries = Path(cache._get_cache_dir(key)).glob("[!.]*")
+    newest = max(entries, key=lambda path: path.stat().st_mtime, default=None)
+    entry = newest and cache._load_cache(key, newest.name)
     return cache._create_stage(entry, wdir=stage.wdir) if entry else None
 
 
