@@ -23,9 +23,11 @@ import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain, islice
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sentence_distillery.io.artifacts import InputError
@@ -97,24 +99,27 @@ def _pool(
     """
     from loky import ProcessPoolExecutor
 
-    with temporary_files():
-        program = pickle.dumps((prepare and prepare(), function), protocol=5)
+    with ExitStack() as stack:
+        with temporary_files():
+            # In a file, since loky waits for ever if a worker dies before it has read more than a pipe holds.
+            program = stack.enter_context(NamedTemporaryFile())
+            program.write(pickle.dumps((prepare and prepare(), function), protocol=5))
+            program.flush()
+
         # One BLAS thread, since more would spin on the other workers' cores, from the import of NumPy on.
-        one_thread = {"OPENBLAS_NUM_THREADS": "1"}
-        pool: Any = ProcessPoolExecutor(processes, initializer=_begin, initargs=(program, os.getpid()), env=one_thread)
-    try:
+        begin, one_thread = (program.name, os.getpid()), {"OPENBLAS_NUM_THREADS": "1"}
+        pool: Any = ProcessPoolExecutor(processes, initializer=_begin, initargs=begin, env=one_thread)
+        stack.callback(pool.shutdown, kill_workers=True)
         yield lambda shard: partial(_finished, pool.submit(_work, shard))
-    finally:
-        pool.shutdown(kill_workers=True)
 
 
-def _begin(program: bytes, parent: int) -> None:
+def _begin(program: str, parent: int) -> None:
     """Prepare a worker process for its shards; it ends with the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
     end_with_caller()
     if os.getppid() != parent:  # which has ended while this process began
         os._exit(1)
-    prepared, function = pickle.loads(program)
+    prepared, function = pickle.loads(Path(program).read_bytes())
     if prepared:
         prepared()
     _FUNCTION[:] = [function]
