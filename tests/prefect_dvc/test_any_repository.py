@@ -110,7 +110,9 @@ def see(case: Case, template: Path, base: Path) -> Seen:
         edit(case.meanwhile, root)
         now, outside, git_before = tree(root), tree(world / "outside"), of_git(root)
         meanwhile = {path for path in now.keys() | before.keys() if now.get(path) != before.get(path)}
-        before, saved, done = now, saved | _saved(root, now), prefect_dvc(root, "apply", run.name)
+        if case.meanwhile:  # without an edit, only the run's snapshot is new in git
+            saved |= _saved(root, now)
+        before, done = now, prefect_dvc(root, "apply", run.name)
     return Seen(
         case, base, past, before, saved, outside, git_before, git_reference, expected, done, run, names, meanwhile
     )
