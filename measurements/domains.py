@@ -68,18 +68,12 @@ Load = Callable[[], Encoder | Unavailable]
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain: its text, and the sets that have its labels.
+    """A domain: its text, and the sets that have its labels."""
 
-    Attributes:
-        folder: Of the text below FROM.
-        file: The text, in a column `text`.
-        labels: Sets of this library.
-        own: Whether the folder also has the labels, as train.csv and test.csv with the columns text and category.
-    """
-
-    folder: str
-    file: str
-    labels: tuple[str, ...] = ()
+    folder: str  # of the text below FROM
+    file: str  # the text, in a column `text`
+    labels: tuple[str, ...] = ()  # Sets of this library
+    # whether the folder also has the labels, as train.csv and test.csv with the columns text and category
     own: bool = False
 
 

@@ -134,14 +134,10 @@ def seconds(encode: Encode, texts: list[str]) -> float:
 
 @dataclass(frozen=True)
 class System:
-    """An encoder.
+    """An encoder."""
 
-    Attributes:
-        encode: Encodes a list of texts.
-        before: Brings it to the state in which it is timed, given the parts of the text that it is not timed with.
-    """
-
-    encode: Encode
+    encode: Encode  # Encodes a list of texts
+    # Brings it to the state in which it is timed, given the parts of the text that it is not timed with
     before: Callable[[list[list[str]]], None]
 
 

@@ -147,25 +147,18 @@ def _meant(content: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Own:
-    """A corpus and a teacher that a user brings.
+    """A corpus and a teacher that a user brings."""
 
-    Attributes:
-        texts: A file or a directory; one that is not below data/texts or data/external is copied there.
-        teacher: A name of section `encoders`, "package:<name>", a directory, a hub id with `revision`, a function
-            module:function, or a Parquet file of vectors; one that is not in either of these folders is copied there.
-        revision: The commit of a hub id, or your version of a function.
-        text_column: The column that has the text, in files with columns.
-        language: ISO 639-1 code; documents in other languages are dropped.
-        prompt: What the teacher puts before every text, "" for nothing; None is the default of its files.
-        start_from: An encoder whose token vectors training starts from; None: the teacher's embeddings of words.
-    """
-
-    texts: Path
+    texts: Path  # a file or a directory; one that is not below data/texts or data/external is copied there
+    # a name of section `encoders`, "package:<name>", a directory, a hub id with `revision`, a function module:function,
+    # or a Parquet file of vectors; one that is not in either of these folders is copied there
     teacher: str
-    revision: str | None = None
-    text_column: str = "text"
-    language: str = "en"
+    revision: str | None = None  # the commit of a hub id, or your version of a function
+    text_column: str = "text"  # the column that has the text, in files with columns
+    language: str = "en"  # ISO 639-1 code; documents in other languages are dropped
+    # what the teacher puts before every text, "" for nothing; None is the default of its files
     prompt: str | None = None
+    # an encoder whose token vectors training starts from; None: the teacher's embeddings of words
     start_from: str | None = None
 
 

@@ -31,21 +31,13 @@ DVC_CONFIG = """\
 
 @dataclass(frozen=True)
 class Ended:
-    """A process that has ended.
+    """A process that has ended."""
 
-    Attributes:
-        code: Its exit status; the negative number of a signal.
-        text: Its output and errors.
-        cpu: Seconds of the processor, of it and of its children.
-        seconds: Seconds of the clock.
-        timeout: Whether it was ended because it took too long.
-    """
-
-    code: int
-    text: str
-    cpu: float
-    seconds: float
-    timeout: bool = False
+    code: int  # its exit status; the negative number of a signal
+    text: str  # its output and errors
+    cpu: float  # seconds of the processor, of it and of its children
+    seconds: float  # seconds of the clock
+    timeout: bool = False  # whether it was ended because it took too long
 
 
 class ChildError(Exception):

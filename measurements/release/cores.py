@@ -58,21 +58,13 @@ WINDOWS_LIBRARIES: Final = ("api-ms-win-crt-", "kernel32.dll", "ucrtbase.dll", "
 
 @dataclass(frozen=True)
 class Core:
-    """What a file says to the loader.
+    """What a file says to the loader."""
 
-    Attributes:
-        machine: x86_64 or aarch64.
-        exported: The names that it gives.
-        of_python: The names that it asks Python for.
-        others: What else it asks for.
-        glibc: The least version of glibc that has all of it; (0, 0) for a system without glibc.
-    """
-
-    machine: str
-    exported: frozenset[str]
-    of_python: frozenset[str]
-    others: frozenset[str]
-    glibc: tuple[int, int] = (0, 0)
+    machine: str  # x86_64 or aarch64
+    exported: frozenset[str]  # the names that it gives
+    of_python: frozenset[str]  # the names that it asks Python for
+    others: frozenset[str]  # what else it asks for
+    glibc: tuple[int, int] = (0, 0)  # the least version of glibc that has all of it; (0, 0) for a system without glibc
 
 
 def stable_names() -> tuple[frozenset[str], frozenset[str]]:

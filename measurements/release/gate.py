@@ -45,16 +45,11 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Difference:
-    """The figure of the new encoder less that of the old one.
+    """The figure of the new encoder less that of the old one."""
 
-    Attributes:
-        kind: The kind of task.
-        sets: The names of its sets that are there.
-        old, new: Their mean figures, in [-1, 1].
-        low, high: The ends of the interval of the difference at 95 %.
-    """
-
-    kind: str
+    kind: str  # the kind of task
+    # the names of its sets that are there. old, new: Their mean figures, in [-1, 1]. low, high: The ends of the
+    # interval of the difference at 95 %
     sets: tuple[str, ...]
     old: float
     new: float

@@ -58,10 +58,8 @@ class Parts:
 def weight_measures(encoder: object, texts: Sequence[str], teacher: Floats) -> Iterator[Measure]:
     """Recommend weights of an encoder's lexical channel, for neighbours and for a search; none without a channel.
 
-    Args:
-        encoder: Any encoder.
-        texts: At least 11; if they are too short for one of both, only the other is recommended.
-        teacher: The teacher's vectors of the texts, (texts, dimension) float32.
+    There must be at least 11 texts; if they are too short for one of both, only the other is recommended. `teacher` has
+    the teacher's vectors of the texts, (texts, dimension) float32.
     """
     if not isinstance(encoder, StaticEncoder) or encoder.lexical is None or len(texts) <= NEIGHBOURS:
         return

@@ -39,21 +39,13 @@ METRICS = (
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Texts, the teacher's vectors of them, and the pairs that every encoder is compared on.
+    """Texts, the teacher's vectors of them, and the pairs that every encoder is compared on."""
 
-    Attributes:
-        texts: At least FEWEST.
-        vectors: (texts, dimension) float32, of any length.
-        random: The other texts of each text's random pairs, (texts, random_pairs) int64.
-        near: The teacher's nearest texts of each, (texts, neighbours) int64; fewer if there are fewer texts.
-        drawn: How often each text is in each draw of the bootstrap, (draws, texts) float32.
-    """
-
-    texts: Sequence[str]
-    vectors: Floats
-    random: Rows
-    near: Rows
-    drawn: Floats = field(repr=False)
+    texts: Sequence[str]  # at least FEWEST
+    vectors: Floats  # (texts, dimension) float32, of any length
+    random: Rows  # the other texts of each text's random pairs, (texts, random_pairs) int64
+    near: Rows  # the teacher's nearest texts of each, (texts, neighbours) int64; fewer if there are fewer texts
+    drawn: Floats = field(repr=False)  # how often each text is in each draw of the bootstrap, (draws, texts) float32
 
     @classmethod
     def of(cls, texts: Sequence[str], vectors: Floats, options: Domain) -> "Reference":

@@ -78,12 +78,7 @@ def _correlation(together: Floats, one: Floats, other: Floats) -> Floats:
 
 
 def ranks(values: Floats, drawn: Floats) -> Floats:
-    """Return the mean rank of each value in each draw, (draws, pairs); a value that was not drawn has one, too.
-
-    Args:
-        values: (pairs,)
-        drawn: How often each is in each draw, (draws, pairs).
-    """
+    """Return the mean rank of each of (pairs,) values in each draw, (draws, pairs), of those not drawn, too."""
     _, group = np.unique(values, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))

@@ -46,27 +46,17 @@ SEED: Final = 7
 
 @dataclass(frozen=True)
 class Plan:
-    """What is built, and where.
+    """What is built, and where."""
 
-    Attributes:
-        place: The working directory; some 3 GB.
-        output: The directory of the encoder.
-        tokens: In the vocabulary.
-        dimension: Of the vectors, at most the English encoder's.
-        sizes: How many texts.
-        training: How to train.
-        settling: How to train the second time, with the student's vectors of translations as targets.
-        sets: The directory of the test sets, whose texts are left out; None leaves none out.
-    """
-
-    place: Path
-    output: Path
-    tokens: int = 210_000
-    dimension: int = 160
-    sizes: Sizes = field(default_factory=Sizes)
-    training: Options = field(default_factory=Options)
+    place: Path  # the working directory; some 3 GB
+    output: Path  # the directory of the encoder
+    tokens: int = 210_000  # in the vocabulary
+    dimension: int = 160  # of the vectors, at most the English encoder's
+    sizes: Sizes = field(default_factory=Sizes)  # how many texts
+    training: Options = field(default_factory=Options)  # how to train
+    # how to train the second time, with the student's vectors of translations as targets
     settling: Options = field(default_factory=lambda: Options(epochs=2, learning_rate=0.002))
-    sets: Path | None = None
+    sets: Path | None = None  # the directory of the test sets, whose texts are left out; None leaves none out
 
 
 def build(plan: Plan) -> StaticEncoder:

@@ -32,35 +32,24 @@ LONGEST_LABELLED: Final = 160  # characters
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many texts are taken, of each language.
+    """How many texts are taken, of each language."""
 
-    Attributes:
-        pairs: Pairs.
-        sentences: Of them, sentences that the teacher labels; of a language that it does not know, their translations.
-        words: Words of general text.
-        examples: German sentences of a dictionary, with their translations.
-        english: Whole words of the English encoder, the first ones.
-    """
-
-    pairs: int = 60_000
+    pairs: int = 60_000  # Pairs
+    # of them, sentences that the teacher labels; of a language that it does not know, their translations
     sentences: int = 8_000
-    words: int = 10_000
-    examples: int = 30_000
-    english: int = 60_000
+    words: int = 10_000  # Words of general text
+    examples: int = 30_000  # German sentences of a dictionary, with their translations
+    english: int = 60_000  # Whole words of the English encoder, the first ones
 
 
 @dataclass
 class Corpus:
-    """Texts to learn from.
+    """Texts to learn from."""
 
-    Attributes:
-        texts: In any of the languages.
-        targets: Their targets in the English encoder's space: arrays (texts, dimension) float16.
-        translations: The English translation of each text whose target comes from that alone, else "".
-    """
-
-    texts: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)  # in any of the languages
+    # their targets in the English encoder's space: arrays (texts, dimension) float16
     targets: list[NDArray[np.float16]] = field(default_factory=list)
+    # the English translation of each text whose target comes from that alone, else ""
     translations: list[str] = field(default_factory=list)
 
     def add(
@@ -145,19 +134,12 @@ def _is_sentence(text: str, code: str) -> bool:
 
 @dataclass(frozen=True)
 class Targets:
-    """Makes targets: the English encoder's vectors, the teacher's, and the map between them.
+    """Makes targets: the English encoder's vectors, the teacher's, and the map between them."""
 
-    Attributes:
-        english: From texts to (texts, dimension) vectors of unit length, by the English encoder.
-        embed: From texts to the teacher's vectors.
-        labels: The directory of the teacher's vectors.
-        mapping: (teacher's dimension, dimension).
-    """
-
-    english: Embed
-    embed: Embed
-    labels: Path
-    mapping: Floats
+    english: Embed  # from texts to (texts, dimension) vectors of unit length, by the English encoder
+    embed: Embed  # from texts to the teacher's vectors
+    labels: Path  # the directory of the teacher's vectors
+    mapping: Floats  # (teacher's dimension, dimension)
 
     def taught(self, texts: Sequence[str], name: str) -> Floats:
         """Return the teacher's vectors of texts in the English encoder's space; `name` is that of their shards."""

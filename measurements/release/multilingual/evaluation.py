@@ -28,21 +28,13 @@ SEED: Final = 62  # of the halves of Tatoeba
 
 @dataclass(frozen=True)
 class Scores:
-    """The figures of an encoder in a language, all × 100; None if there is no set of the language.
+    """The figures of an encoder in a language, all × 100; None if there is no set of the language."""
 
-    Attributes:
-        language: ISO 639-1 code.
-        similarity: Rank correlation with STS-B's ratings.
-        retrieval: Share of translations that are found.
-        known: Share of Tatoeba's words that are one token.
-        without: Share of Tatoeba's sentences without a vector.
-    """
-
-    language: str
-    similarity: float | None
-    retrieval: float | None
-    known: float | None = None
-    without: float | None = None
+    language: str  # ISO 639-1 code
+    similarity: float | None  # Rank correlation with STS-B's ratings
+    retrieval: float | None  # share of translations that are found
+    known: float | None = None  # share of Tatoeba's words that are one token
+    without: float | None = None  # share of Tatoeba's sentences without a vector
 
 
 def similarity(encode: Encode, file: Path) -> float:

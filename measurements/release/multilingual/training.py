@@ -41,23 +41,14 @@ AT_ONCE: Final = 10_000  # texts cut into tokens together
 
 @dataclass(frozen=True)
 class Options:
-    """How to train.
+    """How to train."""
 
-    Attributes:
-        epochs: Passes over the texts, at least 1.
-        batch_size: Texts of a step, at least 2.
-        learning_rate: Of Adam at the start, above 0; it falls to 0. Token vectors have a mean length of 1.
-        relational_weight: Of the loss that compares the neighbours within a batch.
-        temperature: Of the similarities in it.
-        seed: Of the order of the texts.
-    """
-
-    epochs: int = 4
-    batch_size: int = 1024
-    learning_rate: float = 0.003
-    relational_weight: float = 0.3
-    temperature: float = 0.05
-    seed: int = 1
+    epochs: int = 4  # Passes over the texts, at least 1
+    batch_size: int = 1024  # texts of a step, at least 2
+    learning_rate: float = 0.003  # of Adam at the start, above 0; it falls to 0. Token vectors have a mean length of 1
+    relational_weight: float = 0.3  # of the loss that compares the neighbours within a batch
+    temperature: float = 0.05  # of the similarities in it
+    seed: int = 1  # of the order of the texts
 
 
 def mapping(teacher: Floats, english: Floats) -> Floats:

@@ -15,16 +15,11 @@ from sentence_distillery.io.unavailable import Figure
 
 @dataclass(frozen=True)
 class Reranking:
-    """Hold means over the judged queries.
+    """Means over the judged queries."""
 
-    Attributes:
-        map: The mean average precision, in [0, 1], or `Unavailable`.
-        mrr: The mean reciprocal rank, in [0, 1], or `Unavailable`.
-        ranked: The figures of each judged query, for a bootstrap; None if there is no figure.
-    """
-
-    map: Figure
-    mrr: Figure
+    map: Figure  # the mean average precision, in [0, 1], or `Unavailable`
+    mrr: Figure  # the mean reciprocal rank, in [0, 1], or `Unavailable`
+    # the figures of each judged query, for a bootstrap; None if there is no figure
     ranked: Ranked | None = field(default=None, repr=False, compare=False)
 
 

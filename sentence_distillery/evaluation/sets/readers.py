@@ -60,18 +60,11 @@ def columns(
     may_lack: str | None = None,
     yes_or_no: bool = False,
 ) -> Iterator[Pair | Document]:
-    """Read pairs or documents from tables.
+    """Read pairs or documents from tables, by split; if a field is `split`, each row says its own.
 
-    Args:
-        directory: Of the files.
-        files: By split. If a field is `split`, each row says its own.
-        columns: The column of each field: `text` and `label` of a document, or `sentence1`, `sentence2` and perhaps
-            `score` and `label` of a pair; None if `names` has the fields.
-        names: All columns of a file without a header.
-        delimiter: As for `fields_of`.
-        comment: As for `fields_of`.
-        may_lack: A row whose field of this name is empty is left out.
-        yes_or_no: Whether labels are forms of yes and no; they become 1 and 0.
+    `columns` has the column of each field: `text` and `label` of a document, or `sentence1`, `sentence2` and perhaps
+    `score` and `label` of a pair; None if `names`, all columns of a file without a header, has the fields. A row whose
+    field `may_lack` is empty is left out. With `yes_or_no` labels that are forms of yes and no become 1 and 0.
     """
     for split, file in files.items():
         for place, row in fields_of(directory / file, columns or _same(names), names, delimiter, comment):
@@ -158,16 +151,10 @@ def collection(
     names: Mapping[str, Sequence[str]] | None = None,
     delimiter: str | None = None,
 ) -> Iterator[Query | Passage | Judgement]:
-    """Read tables of queries, documents and judgements, each by split.
+    """Read tables of queries, documents and judgements, each by split; documents of EVERY_SPLIT are searched by all.
 
-    Args:
-        directory: Of the files.
-        queries: With the fields `id` and `text`.
-        documents: With the same fields; under EVERY_SPLIT, those that the queries of all splits search.
-        judgements: With the fields `query`, `document` and `grade`.
-        columns: The column of each field; None if it has the name of the field.
-        names: All columns of the queries, documents and judgements, if the files have no header.
-        delimiter: As for `fields_of`.
+    `columns` has the column of each field: `id` and `text`, or `query`, `document` and `grade`; None if it has the name
+    of the field. `names` are all columns of the three kinds of files, if these have no header.
     """
 
     def rows(kind: str, files: Files, fields: Sequence[str]) -> Iterator[tuple[str, str, dict[str, str]]]:

@@ -75,17 +75,12 @@ def fields_of(
     delimiter: str | None = None,
     comment: str | None = None,
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, value of each field as text) for the rows of a table.
+    """Yield (place, value of each field as text) for the rows of a .jsonl or .parquet file, or one of delimited fields.
 
-    Args:
-        path: A file that its suffix says to be .jsonl or .parquet; any other one has rows of delimited fields.
-        columns: The file's column of each field.
-        names: All columns of a delimited file that has no header.
-        delimiter: Between fields; None is that of the suffix .csv or .tsv.
-        comment: Lines of a delimited file that start with it are left out.
+    `columns` has the file's column of each field, `names` all columns of a delimited file without a header. The suffix
+    says the delimiter if none is given; lines that start with `comment` are left out.
 
-    Raises:
-        BadDataError: If a column is missing, a value is neither a text nor a number, or the file cannot be read.
+    Raises BadDataError if a column is missing, a value is neither a text nor a number, or the file cannot be read.
     """
     rows: Iterator[tuple[str, Mapping[str, object]]]
     if read := _READERS.get(path.suffix):
@@ -144,10 +139,8 @@ def records(
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield (place, field by column) for each row that does not start with `comment`.
 
-    `columns` must be in the header, or name all fields if the file has no header.
-
-    Raises BadDataError with file and line for a missing column, a wrong number of fields, a stray quote, or bytes that
-    are not UTF-8.
+    `columns` must be in the header, or name all fields if there is none. Raises BadDataError with file and line for a
+    missing column, a wrong number of fields, a stray quote, or bytes that are not UTF-8.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         # Quotes enclose fields in comma-separated files alone.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sentence_distillery.evaluation.protocols.metrics import calibration, similarity_figures
+from sentence_distillery.evaluation.protocols.metrics import similarity_figures
 from sentence_distillery.evaluation.protocols.similarity import correlations, cosines
 from sentence_distillery.io.unavailable import Unavailable
 
@@ -87,25 +87,3 @@ def test_nothing_is_nan(predicted: list[float], reason: str) -> None:
     gold = np.arange(len(predicted), dtype=np.float32)
     for figure in similarity_figures(np.array(predicted, np.float32), gold, (0.0, 5.0)).values():
         assert isinstance(figure, Unavailable) and figure.reason.startswith(reason)
-
-
-def test_calibration_by_hand() -> None:
-    """Two scores in the wrong order share their mean; in between it is a line, beyond the ends it stays."""
-    fitted = calibration(np.array([0.1, 0.2, 0.3], np.float32), np.array([1, 3, 2], np.float32))
-    assert not isinstance(fitted, Unavailable)
-    found = fitted(np.array([0.1, 0.2, 0.3, 0.15, -1, 1], np.float32))
-    np.testing.assert_allclose(found, [1, 2.5, 2.5, 1.75, 1, 2.5], atol=1e-5)
-
-
-def test_calibrated_error() -> None:
-    """A level of the cosines that is wrong everywhere costs nothing, their order still does; all else is as before."""
-    cosine, gold = np.linspace(0.5, 0.9, 20).astype(np.float32), np.linspace(0, 5, 20).astype(np.float32)
-    fitted = calibration(cosine, gold)
-    plain = similarity_figures(cosine, gold, (0.0, 5.0))
-    found = similarity_figures(cosine, gold, (0.0, 5.0), fitted)
-    assert found == plain | {"mae_calibrated": pytest.approx(0.0, abs=1e-5)}
-    assert isinstance(plain["mae"], float) and plain["mae"] > 1
-    reversed_ = similarity_figures(cosine[::-1], gold, (0.0, 5.0), fitted)["mae_calibrated"]
-    assert reversed_ == pytest.approx(np.abs(gold - gold[::-1]).mean(), abs=1e-4)
-    nothing = similarity_figures(cosine[:0], gold[:0], (0.0, 5.0), fitted)["mae_calibrated"]
-    assert nothing == Unavailable("0 pairs")
