@@ -183,15 +183,9 @@ def stanza(directory: Path) -> Splitter | Unavailable:
 def rows(clean: Clean, sources: Sources) -> Iterator[Row]:
     """Score all systems on all sets.
 
-    Args:
-        clean: Thresholds of cleaning.
-        sources: Files that the figures are computed on.
-
-    Yields:
-        A row with COLUMNS for each figure; a system that is not available has a note instead.
-
-    Raises:
-        InputError: If the sample or the treebank is absent.
+    `clean`: Thresholds of cleaning; `sources`: files that the figures are computed on. Yields a row with COLUMNS for
+    each figure; a system that is not available has a note instead. Raises InputError if the sample or the treebank is
+    absent.
     """
     lines = read_sample(sources.sample)
     sets = {

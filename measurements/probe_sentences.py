@@ -36,14 +36,8 @@ class Probe:
 def read_probes(path: Path) -> list[Probe]:
     """Read the probes of a CSV file with the columns COLUMNS.
 
-    Args:
-        path: The file.
-
-    Returns:
-        A probe for each row.
-
-    Raises:
-        InputError: If the file cannot be read, has no rows, or a field is missing or empty; it names the row.
+    `path`: the file. Returns a probe for each row. Raises InputError if the file cannot be read, has no rows, or a
+    field is missing or empty; it names the row.
     """
     rows = read_rows(path, {})
     for number, row in enumerate(rows, start=1):

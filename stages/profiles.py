@@ -70,8 +70,7 @@ def compose(profile: str, site: str | None = None) -> CommentedMap:
 
     Sections that neither has are empty, as DVC needs each one.
 
-    Raises:
-        InputError: There is no such profile or site, or its file cannot be read.
+    Raises InputError: There is no such profile or site, or its file cannot be read.
     """
     layers = [_read(_named("profile", profile))]
     if site is not None:
@@ -91,13 +90,9 @@ def _composed(*layers: Mapping[str, Any]) -> CommentedMap:
 def use(profile: str, site: str | None, discard: bool) -> list[str]:
     """Write a profile into params.yaml, and return the lines that say what changes.
 
-    Args:
-        profile: A name in conf/profile.
-        site: A name in conf/site, or None.
-        discard: Whether edits of params.yaml that no profile has may be lost.
-
-    Raises:
-        InputError: params.yaml has such edits, or is damaged; or there is no such profile or site.
+    `profile`: a name in conf/profile; `site`: a name in conf/site, or None; `discard`: whether edits of params.yaml
+    that no profile has may be lost. Raises InputError: params.yaml has such edits, or is damaged; or there is no such
+    profile or site.
     """
     wanted = compose(profile, site)
     if discard and not _readable():
@@ -123,9 +118,8 @@ def edits(present: Mapping[str, Any]) -> list[str]:
 def save(name: str) -> Path:
     """Keep the parameters as the profile `name`, and return its file.
 
-    Raises:
-        InputError: The name is not one, there is such a profile, params.yaml cannot be read, or a key is left out that
-            conf/base.yaml gives another value than the default, so that a profile cannot leave it out.
+    Raises InputError: The name is not one, there is such a profile, params.yaml cannot be read, or a key is left out
+    that conf/base.yaml gives another value than the default, so that a profile cannot leave it out.
     """
     path = _path(name)
     if path.exists():
@@ -168,9 +162,8 @@ def new(name: str, own: Own) -> tuple[Path, int]:
     It switches off the variants of the student, two of which need human ratings. A profile that says the same is kept
     as it is.
 
-    Raises:
-        InputError: The name is not one, another profile has it, there is no text, the teacher cannot be loaded, or
-            params.yaml has edits.
+    Raises InputError: The name is not one, another profile has it, there is no text, the teacher cannot be loaded, or
+    params.yaml has edits.
     """
     path, encoders = _path(name), _read(paths.CONF / "base.yaml")["encoders"]
     _refuse_edits(read_params())
@@ -205,8 +198,7 @@ def new(name: str, own: Own) -> tuple[Path, int]:
 def _readable_texts(own: Own) -> int:
     """Read all texts once, so that a wrong column or encoding is said before the first stage; return their number.
 
-    Raises:
-        InputError: A file cannot be read, or there is no text.
+    Raises InputError: A file cannot be read, or there is no text.
     """
     if own.texts.is_file() and format_of(own.texts) is None:
         raise InputError(f"{own.texts} has no known suffix; use {', '.join(SUFFIXES)}.")
@@ -230,8 +222,7 @@ def _draw(own: Own, pool: Path) -> None:
 def keep_pool() -> Path:
     """Write the held-out texts of data/corpus as the pool of the present name, name it in params.yaml, and return it.
 
-    Raises:
-        InputError: There is such a pool, or nothing is held out.
+    Raises InputError: There is such a pool, or nothing is held out.
     """
     params = _read(PARAMS)
     pool = paths.POOLS / f"{params['name']}.csv"

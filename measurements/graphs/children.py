@@ -47,10 +47,8 @@ class ChildError(Exception):
 def environment(work: Path, site: Path, code: Path = CODE) -> dict[str, str]:
     """Return the variables of a child, with a home directory of its own in `work`.
 
-    Args:
-        work: The work folder.
-        site: The directory of DVC's site cache.
-        code: The checkout whose modules a child imports.
+    `work`: the work folder; `site`: the directory of DVC's site cache; `code`: the checkout whose modules a child
+    imports.
     """
     home = work / "home"
     for file, text in ((home / ".gitconfig", GIT_CONFIG), (home / ".config/dvc/config", DVC_CONFIG)):

@@ -189,9 +189,8 @@ def outcomes(text: str, names: Sequence[str]) -> dict[str, str]:
     A line is `NAME: Ran, its command ran`, maybe with `[ 3/15] ` before it and ` (1 s)` after it. Two lines that were
     written as one are told apart by the known names.
 
-    Example:
-        >>> outcomes("[1/2] a: Ran, its command ran (1 s)\\na | b: Ran, x\\nits command rab: Cached, -", ["a", "b"])
-        {'a': 'Ran', 'b': 'Cached'}
+    >>> outcomes("[1/2] a: Ran, its command ran (1 s)\na | b: Ran, x\nits command rab: Cached, -", ["a", "b"])
+    {'a': 'Ran', 'b': 'Cached'}
     """
     found = {}
     for line in text.splitlines():

@@ -133,15 +133,8 @@ def _of_windows(found: Any) -> Core:
 def checked(wheel: Path) -> str:
     """Check the core in a wheel.
 
-    Args:
-        wheel: The wheel's file.
-
-    Returns:
-        A line that says what was found.
-
-    Raises:
-        ValueError: If the loader of the wheel's system would refuse the core, or a version of Python might; the message
-            has the names.
+    `wheel`: the wheel's file. Returns a line that says what was found. Raises ValueError if the loader of the wheel's
+    system would refuse the core, or a version of Python might; the message has the names.
     """
     with ZipFile(wheel) as packed:
         (name,) = (each for each in packed.namelist() if "/_core." in each and each.endswith((".so", ".pyd")))

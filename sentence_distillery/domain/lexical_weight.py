@@ -88,6 +88,8 @@ def _recommended(protocol: str, scores: Callable[[float], Scores]) -> Measure:
     """Return the least weight whose mean score is not below the best one's beyond chance."""
     found = np.stack([scores(weight) for weight in WEIGHTS])
     best = int(found.mean(axis=1).argmax())
+
+    # All weights have the same draws, so that only their differences count.
     drawn = bootstrap.counts(found.shape[1])
     for weight, own in zip(WEIGHTS, found, strict=True):
         _, high, _ = bootstrap.interval(bootstrap.means((own - found[best]).astype(np.float32), drawn))
@@ -109,5 +111,7 @@ def _found(queries: Parts, rests: Parts, weight: float) -> Scores:
     for start in range(0, len(asked), AT_ONCE):
         cosines = asked[start : start + AT_ONCE] @ searched.T
         rows = np.arange(len(cosines))
+
+        # A rest of the same cosine is not before the right one.
         ranks.append((cosines > cosines[rows, start + rows][:, None]).sum(axis=1) + 1)
     return 1.0 / np.concatenate(ranks)

@@ -79,6 +79,8 @@ def tokenlearn(comparison: Comparison) -> Encoder | Unavailable:
     start = comparison.model2vec
     if isinstance(start, Unavailable):
         return start
+
+    # It learns from the texts and the labels of the student, as those of one run.
     corpus = comparison.corpus
     parts, schema = table_parts(corpus.sentences), soft_label_schema(corpus.dimension)
     texts = [text for part in parts for text in part_texts(part)]

@@ -103,6 +103,7 @@ def evaluate(
         mine spearman 1.0 3
         mine mae 1.0 3
     """
+    # A directory is read when a set is asked for by name.
     data = BenchmarkData(Path(benchmarks)) if isinstance(benchmarks, Path | str) else benchmarks
     results: list[Result] = []
     for task in tasks:

@@ -140,6 +140,7 @@ def _undefined(row: Mapping[str, str]) -> str:
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]], comment: str) -> None:
     with atomic_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        # Kept tables begin with the command that made them.
         if comment:
             file.write(f"# {comment}\n")
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")

@@ -180,6 +180,7 @@ def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
     match kind:
         case "sts" | "pair_classification":
             return TaskSet(kind, data.pairs(name, split), protocols)
+        # A classifier learns from train, whichever split it is scored on.
         case "classification":
             return TaskSet(kind, (data.documents(name, "train"), data.documents(name, split)), protocols)
         case "clustering":
@@ -209,6 +210,7 @@ def own_task(texts: Texts) -> TaskSet:
         case QuerySet():
             return TaskSet("reranking" if texts.judged_only else "retrieval", texts)
         case (train, test):
+            # Paper 1 finds the positive reviews among those labelled 0 and 1.
             binary = {*train.labels, *test.labels} <= {NEGATIVE, POSITIVE}
             return TaskSet("classification", texts, (sgd.PROTOCOL,) if binary else ())
 
@@ -358,6 +360,7 @@ def _means_of(ranked: Ranked | None, **columns: str) -> dict[str, Draw]:
 
 def _columns(metrics: tuple[str, ...], again: Callable[[Floats], Floats], size: int) -> dict[str, Draw]:
     """Return the draws of each metric, a column of what `again` computes; it is computed once for all of them."""
+    # One draw gives all figures of a protocol, so it is not made again for each.
     found = cache(_draw(again, size))
     return {metric: partial(lambda column: found()[:, column], column) for column, metric in enumerate(metrics)}
 

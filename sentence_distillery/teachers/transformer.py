@@ -100,9 +100,9 @@ class TransformerEncoder:
     ) -> list[Floats]:
         """Embed sentences given as token ids, in batches of `batch_tokens`, padding included.
 
-        On a processor they are smaller. `weights` has, for each weighting, a weight (vocabulary,) of each token id; None is the encoder's own pooling.
-        Returns one (sentences, dimension) float32 array for each: what the encoder's modules give, but not scaled to
-        unit length, so that a student learns from means of tokens as they are.
+        On a processor they are smaller. `weights` has, for each weighting, a weight (vocabulary,) of each token id;
+        None is the encoder's own pooling. Returns one (sentences, dimension) float32 array for each: what the encoder's
+        modules give, but not scaled to unit length, so that a student learns from means of tokens as they are.
         """
         where = self.model.device
         on_cpu = where.type == "cpu"

@@ -27,6 +27,10 @@ def _encoder() -> Any:
 
 
 def embed(texts: list[str]) -> Floats:
-    """Encode texts, (texts, 512) float32, rows unit-norm; raises InputError if the package is not installed."""
+    """Encode texts, (texts, 512) float32, rows unit-norm.
+
+    Raises:
+        InputError: The package is not installed.
+    """
     vectors: Floats = _encoder().encode(texts)
     return vectors

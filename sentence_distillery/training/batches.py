@@ -68,6 +68,8 @@ class Batches:
         count = len(self.rows)
         if self.iterations is None:
             return self.rows[np.random.default_rng((self.seed, epoch)).permutation(count)]
+
+        # Passes are endless: an epoch takes its share of them, wherever a pass ends.
         first, last = (place * self.iterations * self.size for place in (epoch, epoch + 1))
         passes = range(first // count, (last - 1) // count + 1)
         orders = [np.random.default_rng((self.seed, number)).permutation(count) for number in passes]

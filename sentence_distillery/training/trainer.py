@@ -167,6 +167,8 @@ class Trainer(Generic[Item]):
     def _step(self, objective: Objective[Item], batch: Item, place: str) -> dict[str, float]:
         self.optimizer.zero_grad()
         terms = objective(batch)
+
+        # Before a step, which would spoil the weights.
         if not torch.isfinite(terms["loss"]):
             raise DivergedError(f"The loss is {terms['loss'].item()} at {place}{_shown(batch)}. {self.remedy}")
         terms["loss"].backward()  # type: ignore[no-untyped-call]

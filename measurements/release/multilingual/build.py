@@ -62,14 +62,8 @@ class Plan:
 def build(plan: Plan) -> StaticEncoder:
     """Build the encoder; steps that are done are not repeated.
 
-    Args:
-        plan: What and where.
-
-    Returns:
-        The encoder, as it is written to `plan.output`.
-
-    Raises:
-        InputError: If a download fails, the teacher is not installed, or a file of a step is of another plan.
+    `plan`: what and where. Returns the encoder, as it is written to `plan.output`. Raises InputError if a download
+    fails, the teacher is not installed, or a file of a step is of another plan.
     """
     sources.download(plan.place)
     table = pairs(plan.place)
@@ -109,16 +103,9 @@ def build_from(
 ) -> StaticEncoder:
     """Build the encoder from texts.
 
-    Args:
-        plan: What and where.
-        table: Pairs: text, english, language, source.
-        words: The frequency of the words of each language.
-        sentences: English sentences.
-        teacher: From texts to vectors that texts of one meaning share in all its languages.
-        origins: Of the texts, by package, for the model card.
-
-    Returns:
-        The encoder.
+    `plan`: what and where; `table`: pairs: text, english, language, source; `words`: the frequency of the words of each
+    language; `sentences`: English sentences; `teacher`: from texts to vectors that texts of one meaning share in all
+    its languages; `origins`: of the texts, by package, for the model card. Returns the encoder.
     """
     english = sentence_distillery.load()
     tokens = _vocabulary(plan, table, words, _tokens(english))
@@ -145,17 +132,12 @@ def without_untrained(tokens: Sequence[str], table: Floats) -> tuple[Tokenizer, 
 
     Single characters stay, since a word with an unknown character would be unknown as a whole.
 
-    Args:
-        tokens: The unknown token first.
-        table: (tokens, dimension).
+    `tokens`: the unknown token first; `table`: (tokens, dimension). Returns the tokenizer of the tokens that are left,
+    and their rows.
 
-    Returns:
-        The tokenizer of the tokens that are left, and their rows.
-
-    Example:
-        >>> tokenizer, table = without_untrained(["[UNK]", "sea", "seaside", "##side"], np.array([[0], [1], [0], [1]]))
-        >>> tokenizer.encode("seaside").tokens, len(table)
-        (['sea', '##side'], 3)
+    >>> tokenizer, table = without_untrained(["[UNK]", "sea", "seaside", "##side"], np.array([[0], [1], [0], [1]]))
+    >>> tokenizer.encode("seaside").tokens, len(table)
+    (['sea', '##side'], 3)
     """
     trained = np.asarray(table.any(axis=1))
     kept = [

@@ -79,9 +79,8 @@ class Corpus:
 def bare_text(text: str) -> str:
     """Return the words of a text in lower case, in the order of the alphabet: near copies have the same.
 
-    Example:
-        >>> bare_text("How are you, Tom? ") == bare_text("Tom: how are you")
-        True
+    >>> bare_text("How are you, Tom? ") == bare_text("Tom: how are you")
+    True
     """
     return " ".join(sorted(re.findall(r"\w+", text.lower())))
 
@@ -89,9 +88,8 @@ def bare_text(text: str) -> str:
 def pair_table(pairs: Iterable[Pair]) -> pa.Table:
     """Put pairs into a table of text, english, language and source; of those that differ in capitals the first.
 
-    Example:
-        >>> pair_table([Pair("Haus", "house", "de", "a"), Pair("HAUS", "House", "de", "b")]).num_rows
-        1
+    >>> pair_table([Pair("Haus", "house", "de", "a"), Pair("HAUS", "House", "de", "b")]).num_rows
+    1
     """
     different: dict[tuple[str, str, str], Pair] = {}
     for pair in pairs:
@@ -109,14 +107,8 @@ def of_language(table: pa.Table, code: str) -> pa.Table:
 def in_order(table: pa.Table, language: Language, sizes: Sizes, seed: int) -> tuple[pa.Table, int]:
     """Draw the pairs of a language: first its sentences to be labelled, then any.
 
-    Args:
-        table: All pairs of the language.
-        language: The language.
-        sizes: How many.
-        seed: Of the draw.
-
-    Returns:
-        The pairs, and how many of them are sentences to be labelled.
+    `table`: all pairs of the language; `language`: the language; `sizes`: how many; `seed`: of the draw. Returns the
+    pairs, and how many of them are sentences to be labelled.
     """
     texts = table["text"].to_pylist()
     emoji = np.array(pc.equal(table["source"], "emoji").to_pylist(), dtype=bool)
@@ -160,18 +152,10 @@ def assemble(
 ) -> Corpus:
     """Make the texts and targets of all languages.
 
-    Args:
-        table: The pairs of all languages.
-        words: Frequent words of each language that the teacher knows.
-        english_words: The English encoder's whole words.
-        examples: English sentences.
-        targets: Makes the targets, and keeps the teacher's vectors.
-        sizes: How many texts.
-        barred: Bare texts of the test sets.
-        log: Takes a line for each language.
-
-    Returns:
-        The texts with their targets.
+    `table`: the pairs of all languages; `words`: Frequent words of each language that the teacher knows;
+    `english_words`: the English encoder's whole words; `examples`: English sentences; `targets`: Makes the targets, and
+    keeps the teacher's vectors; `sizes`: how many texts; `barred`: Bare texts of the test sets; `log`: Takes a line for
+    each language. Returns the texts with their targets.
     """
     corpus = Corpus()
     for language in LANGUAGES:

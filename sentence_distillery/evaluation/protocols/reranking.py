@@ -42,6 +42,8 @@ def reranking(queries: Floats, documents: Floats, ids: Sequence[str], judgements
     """
     if unavailable := why_unavailable(queries, documents, judgements):
         return Reranking(unavailable, unavailable)
+
+    # A judged document that the collection lacks (-1) cannot be ranked, but counts as one to find.
     index = Index(documents, ids)
     rankings = [index.rank(queries[query], judged[judged >= 0]) for query, judged, _ in judgements.by_query()]
     ranked = measured(rankings, judgements, len(documents))

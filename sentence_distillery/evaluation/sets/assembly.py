@@ -33,8 +33,8 @@ def write_benchmarks(
 ) -> None:
     """Read and check the sets, and write their tables, their provenance and the fingerprints.
 
-    The directory `target` is replaced. `names` are those of `registry.BENCHMARKS`; an external set without any file is listed as absent. `own` are further
-    sets, of the user's own labels. The counters count rows, in all and by table.
+    The directory `target` is replaced. `names` are those of `registry.BENCHMARKS`; an external set without any file is
+    listed as absent. `own` are further sets, of the user's own labels. The counters count rows, in all and by table.
 
     Raises InputError if a name is unknown, only some files of a set are there, a file is not the pinned one, or a row
     is not as its entry in sets.toml says.
@@ -90,6 +90,8 @@ def checksums(benchmark: Benchmark, sources: Sources) -> dict[str, str]:
     """Compute the SHA-256 of each file; raises InputError if an external file is not the pinned one."""
     directory = benchmark.directory(sources)
     sums = {file: sha256(directory / file) for file in benchmark.files}
+
+    # Only external files have published bytes; those of a user are as they are.
     for file, found in sums.items():
         if benchmark.external and found != (pinned := benchmark.checksum(file)):
             remedy = benchmark.remedy(sources)

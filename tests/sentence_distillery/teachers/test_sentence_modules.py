@@ -188,20 +188,12 @@ def test_a_prompt_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_prompt_and_lower_case(tmp_path: Path) -> None:
+    """Of a tokenizer that knows capitals, before which the encoder lower-cases."""
     saved(tmp_path, "roberta", [Pooling(16, "mean")])
     path = tmp_path / "encoder/sentence_bert_config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": True}))
     theirs = SentenceTransformer(str(tmp_path / "encoder"), device="cpu").encode(TEXTS, prompt="The Storm: ")
     np.testing.assert_allclose(own(tmp_path, TEXTS, prompt="The Storm: "), theirs, atol=1e-5)
-
-
-def test_lower_case(tmp_path: Path) -> None:
-    """Of a tokenizer that knows capitals, before which the encoder lower-cases."""
-    saved(tmp_path, "roberta", [Pooling(16, "mean")])
-    path = tmp_path / "encoder/sentence_bert_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": True}))
-    theirs = SentenceTransformer(str(tmp_path / "encoder"), device="cpu").encode(TEXTS)
-    np.testing.assert_allclose(own(tmp_path, TEXTS), theirs, atol=1e-5)
 
 
 def test_a_transformer_in_a_folder_of_its_own(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from tests.sentence_distillery.evaluation.sets.small import (
     FILES,
     GALE,
     LOAN,
-    ROWS,
     STORM,
     shrink,
     written,
@@ -204,8 +203,3 @@ def test_drawn_splits_share_no_text(name: str) -> None:
     assert not texts["train"] & texts["test"]
     counts = Counter(zip(split, label, strict=True))
     assert 0.45 < counts["test", "1"] / spec.rows["test"] < 0.55
-
-
-def test_small_sets_have_every_kind_of_task() -> None:
-    tasks = {registry.BENCHMARKS[name].tables[0].task for name in ROWS}
-    assert tasks == set(TASKS) - {"sts"}
