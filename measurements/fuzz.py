@@ -31,13 +31,7 @@ from sentence_distillery import StaticEncoder, load
 from sentence_distillery.encoder.compression import compress
 from sentence_distillery.encoder.core import Form
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.tokenizer import (
-    CONTINUATION,
-    UNKNOWN,
-    is_punctuation,
-    is_term,
-    static_tokenizer,
-)
+from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN, is_punctuation, is_term, static_tokenizer
 from sentence_distillery.io.ragged import TokenIds
 
 BATCH = 2_000

@@ -14,12 +14,7 @@ from zipfile import ZipFile
 START: Final = "PyInit__core"
 LEAST: Final = (3, 11)  # the version of Python whose stable interface the core is compiled for
 UNDEFINED: Final = 0  # the section of a name that is elsewhere
-MACHINES: Final = {
-    "X86_64": "x86_64",
-    "AARCH64": "aarch64",
-    "ARM64": "aarch64",
-    "AMD64": "x86_64",
-}
+MACHINES: Final = {"X86_64": "x86_64", "AARCH64": "aarch64", "ARM64": "aarch64", "AMD64": "x86_64"}
 C_LIBRARY: Final = frozenset(
     {
         "abort",

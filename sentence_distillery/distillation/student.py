@@ -282,13 +282,7 @@ def train_static(
         start = started_from(other, words, start, labelled.tokens, targets)
     key = labelled.key(params, start)  # before training, which may change `start` in place
     model = StaticStudent(start).to(device())
-    loss = StaticLoss(
-        model,
-        labelled.tokens.without(UNKNOWN_ID),
-        targets,
-        params.relational_weight,
-        params.temperature,
-    )
+    loss = StaticLoss(model, labelled.tokens.without(UNKNOWN_ID), targets, params.relational_weight, params.temperature)
 
     # Settings that were left open follow the number of sentences.
     epochs, batch_size = params.size(len(labelled.tokens))

@@ -83,8 +83,7 @@ def test_what_clean_reaches_on_the_sample() -> None:
     lines = read_sample(ROOT / SOURCES.sample)
     assert len(lines) == 117 and sum(line.boilerplate for line in lines) == 51
     ends = score_splitter(
-        lambda text: split_sentences(text, "en"),
-        [line.paragraph for line in lines if not line.boilerplate],
+        lambda text: split_sentences(text, "en"), [line.paragraph for line in lines if not line.boilerplate]
     )
     boilerplate = score_boilerplate(lines, load_params(ROOT / PARAMS).clean)
     assert float(ends["f1"]) >= 0.94

@@ -181,10 +181,7 @@ def test_an_encoder_that_no_entry_has(override: str, problem: str, tmp_path: Pat
             "mlp_head: units = 0 no longer switches the stage off; set mlp_head.enabled to false and mlp_head.un",
         ),
         ({"clean": 3}, "clean = 3: Input should be a valid dictionary or instance of Clean"),
-        (
-            {"clean": None},
-            "clean = None: Input should be a valid dictionary or instance of Clean; write `clean: {}`",
-        ),
+        ({"clean": None}, "clean = None: Input should be a valid dictionary or instance of Clean; write `clean: {}`"),
         ({"component_focus": {"weights": [0.0, 1]}}, "component_focus.weights: write 1.0 instead of 1"),
         ({"component_focus": {"weights": [0.5, 0.5]}}, "component_focus.weights: [0.5, 0.5] has a weight twice; name"),
         (

@@ -35,12 +35,7 @@ LANGUAGES: Final = (
     Language("th", "Thai", "tha", ("th",)),
     Language("tr", "Turkish", "tur", ("tr", "tr_TR")),
     Language("vi", "Vietnamese", "vie", ("vi",), taught=False),
-    Language(
-        "zh",
-        "Chinese",
-        "cmn",
-        _CHINESE,
-    ),
+    Language("zh", "Chinese", "cmn", _CHINESE),
 )
 BY_CODE: Final = {language.code: language for language in LANGUAGES}
 BY_LOCALE: Final = {locale: language.code for language in LANGUAGES for locale in language.locales}

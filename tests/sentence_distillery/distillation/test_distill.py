@@ -18,12 +18,7 @@ from sentence_distillery import cli
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
-from sentence_distillery.distillation.distill import (
-    LEXICAL_DIMENSION,
-    as_teacher,
-    distill,
-    texts_to_embed,
-)
+from sentence_distillery.distillation.distill import LEXICAL_DIMENSION, as_teacher, distill, texts_to_embed
 from sentence_distillery.distillation.soft_labels import embedding_array, sentence_ids
 from sentence_distillery.encoder.persistence.names import WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -60,11 +55,7 @@ def saved(encoder: StaticEncoder, directory: Path = Path("saved")) -> bytes:
 
 
 def through_the_stages(
-    tiny: Path,
-    evaluated: list[str],
-    share: float = 0.0,
-    student: dict[str, Any] | None = None,
-    **sections: Any,
+    tiny: Path, evaluated: list[str], share: float = 0.0, student: dict[str, Any] | None = None, **sections: Any
 ) -> bytes:
     """The weights of the student that the stages make of TEXTS."""
     teacher = {"reference": str(tiny), "revision": None, "sha256": None, "maximum_length": 32}
@@ -275,11 +266,7 @@ def test_progress(tiny: Path, shown: bool | None, bars: bool, capfd: pytest.Capt
     [
         (["", " \n "], InputError, "texts has no text: it is empty or blank"),
         (iter(()), InputError, "texts has no text"),
-        (
-            ["Too short.", "Also short."],
-            InputError,
-            r"0 of 2 sentences are left \(dropped: 2 short\), but a",
-        ),
+        (["Too short.", "Also short."], InputError, r"0 of 2 sentences are left \(dropped: 2 short\), but a"),
         (Path("no/such/file.txt"), InputError, r"no/such/file\.txt does not exist"),
         (["A text.", None], TypeError, r"texts\[1\] is None \(NoneType\), neither a str nor a Path"),
         (b"bytes", TypeError, r"texts is b'bytes' \(bytes\); give texts"),
@@ -327,10 +314,7 @@ def test_no_teacher(teacher: Any, error: type[Exception], message: str) -> None:
         ({"language": "english"}, "language = 'english': String should match pattern"),
         ({"language": "xx"}, "'xx' is unknown to py3langid"),
         ({"maximum_length": 65}, "maximum_length = 65, but short takes at most 64 word pieces; lower it"),
-        (
-            {"clean": False, "fingerprints": np.zeros(1, np.uint64)},
-            "fingerprints need clean=True",
-        ),
+        ({"clean": False, "fingerprints": np.zeros(1, np.uint64)}, "fingerprints need clean=True"),
     ],
 )
 @pytest.mark.fault(13)

@@ -126,9 +126,7 @@ def kill_in_training(directory: Path, kind: Kind = STATIC) -> None:
     """Start the stage in a separate process and kill it while it writes its second checkpoint."""
     halts = halting_before_file(directory, f"/{kind.stage.CHECKPOINT.name}", 2)
     process = subprocess.Popen(
-        [sys.executable, "-m", kind.stage.__name__],
-        env=subprocess_environment() | halts,
-        stderr=subprocess.PIPE,
+        [sys.executable, "-m", kind.stage.__name__], env=subprocess_environment() | halts, stderr=subprocess.PIPE
     )
     assert halted(directory, process) == process.pid
     process.kill()

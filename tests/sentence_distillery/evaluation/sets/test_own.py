@@ -241,14 +241,8 @@ def test_figures_of_draws() -> None:
             {"files": {"test": "mine.xlsx"}},
             "has the file test = mine.xlsx, which has none of the suffixes .csv, .tsv, .jsonl, .parquet;",
         ),
-        (
-            {"columns": COLUMNS | {"score": "stars"}},
-            "mine.csv, line 1: no column 'stars' (it has a, b, rating).",
-        ),
-        (
-            {"scale": [4, 5]},
-            f"mine.csv, line 2: score {float(PAIRS[0]['rating'])} is outside 4.0-5.0. To repair it",
-        ),
+        ({"columns": COLUMNS | {"score": "stars"}}, "mine.csv, line 1: no column 'stars' (it has a, b, rating)."),
+        ({"scale": [4, 5]}, f"mine.csv, line 2: score {float(PAIRS[0]['rating'])} is outside 4.0-5.0. To repair it"),
     ],
 )
 def test_what_does_not_fit(changes: dict[str, Any], message: str, here: Path) -> None:
@@ -266,11 +260,7 @@ def test_what_does_not_fit(changes: dict[str, Any], message: str, here: Path) ->
         ("other.jsonl", '{"a": "x", "b": "y", "rating": 1}\n{"a": 1\n', "other.jsonl, line 2 is not JSON ("),
         ("other.jsonl", '{"a": "x", "rating": 1}\n', "other.jsonl#1: column 'b' has None, which is neither"),
         ("other.jsonl", "[1]\n", "other.jsonl, row 1 holds a int, expected an object"),
-        (
-            "other.jsonl",
-            '{"a": null, "b": "y", "rating": 1}\n',
-            "#1: column 'a' has None, which is neither a text",
-        ),
+        ("other.jsonl", '{"a": null, "b": "y", "rating": 1}\n', "#1: column 'a' has None, which is neither a text"),
         ("other.parquet", "not a table", "other.parquet cannot be read: "),
     ],
 )

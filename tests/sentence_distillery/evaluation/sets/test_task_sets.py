@@ -13,17 +13,7 @@ from sentence_distillery.evaluation.sets.records import BadDataError, drawn, lin
 from sentence_distillery.evaluation.tasks import TASKS
 from sentence_distillery.io.artifacts import InputError
 from tests.sentence_distillery.evaluation.sets.conftest import real, write
-from tests.sentence_distillery.evaluation.sets.small import (
-    BANK,
-    CAT,
-    DOG,
-    FILES,
-    GALE,
-    LOAN,
-    STORM,
-    shrink,
-    written,
-)
+from tests.sentence_distillery.evaluation.sets.small import BANK, CAT, DOG, FILES, GALE, LOAN, STORM, shrink, written
 
 NEW = [*FILES, "subj", "mr"]
 
