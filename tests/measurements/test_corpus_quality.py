@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from measurements.cleaning_quality import (
+from measurements.corpus_quality import (
+    SOURCES,
     Line,
     Paragraph,
     inner_ends,
@@ -15,7 +16,6 @@ from measurements.cleaning_quality import (
     score_marks,
     score_splitter,
 )
-from measurements.corpus_quality import SOURCES
 from sentence_distillery.corpus.sentences import split_sentences
 from sentence_distillery.io.artifacts import InputError
 from stages.params import PARAMS, load_params

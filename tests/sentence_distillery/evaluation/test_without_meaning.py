@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from measurements import cleaning_quality as corpus_quality
+from measurements import corpus_quality
 from reproductions.grid.axes import Place
 from reproductions.grid.cell import TEST, Cell, TrainedRun, table_of
 from reproductions.paper1.gains import SET, Cosines
