@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.evaluation.sets.records import (
     EVERY_SPLIT,
     BadDataError,
@@ -31,7 +32,6 @@ from sentence_distillery.evaluation.sets.records import (
     Query,
     Row,
     drawn,
-    fields_of,
     lines,
     number,
     parallel_lines,
@@ -39,6 +39,8 @@ from sentence_distillery.evaluation.sets.records import (
     whole,
 )
 
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+ROWS = {".jsonl": "jsonl", ".parquet": "parquet"}  # formats of a user's files whose rows name their columns
 BINARY = ("0", "1")
 ANSWERS = {  # label of a pair -> as sets of this library have it
     **dict.fromkeys(("1", "1.0", "yes", "true"), "1"),
@@ -47,6 +49,37 @@ ANSWERS = {  # label of a pair -> as sets of this library have it
 
 Fields = Mapping[str, str]  # the text of each field of a row
 Files = Mapping[str, str]  # by split
+
+
+def fields_of(
+    path: Path,
+    columns: Mapping[str, str],
+    names: Sequence[str] = (),
+    delimiter: str | None = None,
+    comment: str | None = None,
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (place, value of each field as text) for the rows of a .jsonl or .parquet file, or one of delimited fields.
+
+    `columns` has the file's column of each field, `names` all columns of a delimited file without a header. The suffix
+    says the delimiter if none is given; lines that start with `comment` are left out.
+
+    Raises BadDataError if a column is missing, a value is neither a text nor a number, or the file cannot be read.
+    """
+    rows: Iterator[tuple[str, Mapping[str, object]]]
+    if path.suffix in ROWS:
+        rows = read_rows(path, ROWS[path.suffix], columns.values())
+    else:
+        given = delimiter or DELIMITERS[path.suffix]
+        rows = records(path, names or columns.values(), given, header=not names, comment=comment)
+    for place, row in rows:
+        yield place, {field: _text(row, column, place) for field, column in columns.items()}
+
+
+def _text(row: Mapping[str, object], column: str, place: str) -> str:
+    value = row.get(column)
+    if not isinstance(value, str | int | float):
+        raise BadDataError(f"{place}: column '{column}' has {value!r}, which is neither a text nor a number.")
+    return str(value)
 
 
 def columns(

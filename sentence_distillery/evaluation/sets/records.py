@@ -6,17 +6,13 @@ comma-separated files they enclose a field, in tab-separated ones they are chara
 
 import csv
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
-
-from sentence_distillery.corpus.tables.formats import read_rows
 
 EVERY_SPLIT = "all"
 Kind = Literal["pairs", "words", "documents", "queries"]  # of the rows of a set
 TaskType = Literal["sts", "pair_classification", "classification", "clustering", "retrieval", "reranking"]
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-ROWS = {".jsonl": "jsonl", ".parquet": "parquet"}  # formats of a user's files whose rows name their columns
 
 
 class BadDataError(ValueError):
@@ -64,37 +60,6 @@ class Judgement(NamedTuple):
 
 
 Row = Pair | Document | Query | Passage | Judgement
-
-
-def fields_of(
-    path: Path,
-    columns: Mapping[str, str],
-    names: Sequence[str] = (),
-    delimiter: str | None = None,
-    comment: str | None = None,
-) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, value of each field as text) for the rows of a .jsonl or .parquet file, or one of delimited fields.
-
-    `columns` has the file's column of each field, `names` all columns of a delimited file without a header. The suffix
-    says the delimiter if none is given; lines that start with `comment` are left out.
-
-    Raises BadDataError if a column is missing, a value is neither a text nor a number, or the file cannot be read.
-    """
-    rows: Iterator[tuple[str, Mapping[str, object]]]
-    if path.suffix in ROWS:
-        rows = read_rows(path, ROWS[path.suffix], columns.values())
-    else:
-        given = delimiter or DELIMITERS[path.suffix]
-        rows = records(path, names or columns.values(), given, header=not names, comment=comment)
-    for place, row in rows:
-        yield place, {field: _text(row, column, place) for field, column in columns.items()}
-
-
-def _text(row: Mapping[str, object], column: str, place: str) -> str:
-    value = row.get(column)
-    if not isinstance(value, str | int | float):
-        raise BadDataError(f"{place}: column '{column}' has {value!r}, which is neither a text nor a number.")
-    return str(value)
 
 
 def records(
