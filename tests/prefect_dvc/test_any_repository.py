@@ -183,8 +183,8 @@ def problems(seen: Seen) -> list[str]:
         outside = seen.outside
     index, indexed = seen.git_before, of_git(seen.root)
     if writes and case.autostage:  # DVC's own files are added; if the user has changed others meanwhile, those alone
-        index = seen.git_reference if not seen.meanwhile else _without_own(index)
-        indexed = indexed if not seen.meanwhile else _without_own(indexed)
+        index = seen.git_reference if not case.meanwhile else _without_own(index)
+        indexed = indexed if not case.meanwhile else _without_own(indexed)
     found = changes("outside", outside, now)
     found += changes("git", index, indexed)
     if done.status and not case.here:

@@ -701,6 +701,27 @@ def test_an_output_that_git_tracks(deleted: bool, tmp_path: Path) -> None:
     same_as_repro(root)
 
 
+@pytest.mark.parametrize("edit", ["none", "edited", "deleted"])
+@pytest.mark.parametrize("file", ["o", "o/f"])
+def test_an_output_that_git_tracks_too(edit: str, file: str, tmp_path: Path) -> None:
+    """DVC saves none again: a run took one that was edited or deleted from DVC's cache, and said that it was up to date."""
+    stages = {"a": {"cmd": f"mkdir -p {Path(file).parent} && echo 1 > {file}", "outs": ["o"]}}
+    root = new(tmp_path / "workspace", stages)
+    dvc_("repro", cwd=root)
+    git(root, "add", "--all", "--force", "--", "o", "dvc.lock", ".gitignore")
+    git(root, "commit", "--quiet", "-m", "its outputs too")
+    if edit == "none":
+        same_as_repro(root)
+        return
+    (root / file).unlink()
+    if edit == "edited":
+        (root / file).write_text("2\n", encoding="utf-8")
+    twin = shutil.copytree(root, root.with_name("twin"), symlinks=True)
+    for done in (pipeline(root), subprocess.run(["dvc", "repro"], cwd=twin, check=False, capture_output=True, text=True)):
+        assert done.returncode != 0
+        assert "output 'o' is already tracked by SCM" in done.stderr
+
+
 def test_links_in_a_circle(tmp_path: Path) -> None:
     """A run ended with a traceback, also if no stage reads them; DVC goes on."""
     root = new(tmp_path / "workspace", {"a": {"cmd": "cat in > o", "deps": ["in"], "outs": ["o"]}}, **{"in": "1\n"})
