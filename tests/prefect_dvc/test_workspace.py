@@ -704,7 +704,7 @@ def test_an_output_that_git_tracks(deleted: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("edit", ["none", "edited", "deleted"])
 @pytest.mark.parametrize("file", ["o", "o/f"])
 def test_an_output_that_git_tracks_too(edit: str, file: str, tmp_path: Path) -> None:
-    """DVC saves none again: a run took one that was edited or deleted from DVC's cache, and said that it was up to date."""
+    """DVC saves none again: a run took an edited or a deleted one from DVC's cache, and said that all was well."""
     stages = {"a": {"cmd": f"mkdir -p {Path(file).parent} && echo 1 > {file}", "outs": ["o"]}}
     root = new(tmp_path / "workspace", stages)
     dvc_("repro", cwd=root)
@@ -717,7 +717,8 @@ def test_an_output_that_git_tracks_too(edit: str, file: str, tmp_path: Path) -> 
     if edit == "edited":
         (root / file).write_text("2\n", encoding="utf-8")
     twin = shutil.copytree(root, root.with_name("twin"), symlinks=True)
-    for done in (pipeline(root), subprocess.run(["dvc", "repro"], cwd=twin, check=False, capture_output=True, text=True)):
+    repro = subprocess.run(["dvc", "repro"], cwd=twin, check=False, capture_output=True, text=True)
+    for done in (pipeline(root), repro):
         assert done.returncode != 0
         assert "output 'o' is already tracked by SCM" in done.stderr
 
