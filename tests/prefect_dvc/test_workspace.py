@@ -723,6 +723,21 @@ def test_an_output_that_git_tracks_too(edit: str, file: str, tmp_path: Path) -> 
         assert "output 'o' is already tracked by SCM" in done.stderr
 
 
+@pytest.mark.parametrize("target", ["a", "b"])
+def test_a_file_where_an_output_has_its_directory(target: str, tmp_path: Path) -> None:
+    """A run ended with an error of the system, also one of a stage that has nothing to do with that output."""
+    stages = {"a": {"cmd": "echo 1 > o", "outs": ["o"]}, "b": {"cmd": "mkdir -p d && echo 2 > d/p", "outs": ["d/p"]}}
+    root = new(tmp_path / "workspace", stages)
+    dvc_("repro", cwd=root)
+    commit(root)
+    shutil.rmtree(root / "d")
+    write(root / "d", "mine\n")
+    done = pipeline(root, "--target", target, "--apply")
+    assert done.returncode == (target == "b")
+    assert "Stage 'b' failed" in done.stderr if target == "b" else not done.stderr
+    assert (root / "d").read_text(encoding="utf-8") == "mine\n"
+
+
 def test_links_in_a_circle(tmp_path: Path) -> None:
     """A run ended with a traceback, also if no stage reads them; DVC goes on."""
     root = new(tmp_path / "workspace", {"a": {"cmd": "cat in > o", "deps": ["in"], "outs": ["o"]}}, **{"in": "1\n"})
