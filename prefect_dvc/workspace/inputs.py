@@ -213,7 +213,7 @@ def add_unseen(root: Path, files: Iterable[str], source: Path, target: Path) -> 
     """Give data what DVC does not see in it: links to directories, empty ones, and that a file is executable.
 
     A file in the place of a link stays, and a directory with files. `files` are those that DVC sees, "" for a path
-    that is a file itself.
+    that is a file itself. An executable one is no hard link: DVC makes the object of its cache plain again.
     """
     for folder, names, there in os.walk(source):
         place = target / Path(folder).relative_to(source)
@@ -225,7 +225,7 @@ def add_unseen(root: Path, files: Iterable[str], source: Path, target: Path) -> 
                 copy(root, link, taken)
     for name in files:
         given, got = source / name, target / name
-        if os.access(given, os.X_OK) and not os.access(got, os.X_OK):
+        if os.access(given, os.X_OK) and not (os.access(got, os.X_OK) and got.stat().st_nlink == 1):
             copy(root, given, got)
 
 

@@ -738,6 +738,19 @@ def test_a_file_where_an_output_has_its_directory(target: str, tmp_path: Path) -
     assert (root / "d").read_text(encoding="utf-8") == "mine\n"
 
 
+def test_a_program_whose_content_the_cache_has_too(tmp_path: Path) -> None:
+    """As hard links both had the mode of the object in DVC's cache, which DVC makes plain again during a run."""
+    stages = {"a": {"cmd": "cp in o", "deps": ["in"], "outs": ["o"]}, "b": {"cmd": "ls -l d > p", "deps": ["d", "o"]}}
+    stages["b"]["outs"] = ["p"]
+    root = new(tmp_path / "workspace", stages, **{"in": "1\n", "d__in": "1\n"})
+    dvc_("config", "cache.type", "hardlink", cwd=root)
+    dvc_("add", "d/in", cwd=root)
+    (root / "d/in").chmod(0o755)
+    commit(root)
+    assert pipeline(root, "--apply").returncode == 0
+    assert "-rwxr-xr-x" in (root / "p").read_text(encoding="utf-8")
+
+
 def test_links_in_a_circle(tmp_path: Path) -> None:
     """A run ended with a traceback, also if no stage reads them; DVC goes on."""
     root = new(tmp_path / "workspace", {"a": {"cmd": "cat in > o", "deps": ["in"], "outs": ["o"]}}, **{"in": "1\n"})
