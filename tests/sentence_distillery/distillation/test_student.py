@@ -193,6 +193,12 @@ def test_soft_labels_of_another_dimension(workspace: Path) -> None:
         student_stage.main()
 
 
+def test_more_dimensions_than_the_teacher_has(workspace: Path) -> None:
+    student_params("static", dimension=13)
+    with pytest.raises(SystemExit, match=r"dimension = 13, but the teacher has only 12; lower it to 12 or less"):
+        student_stage.main()
+
+
 @pytest.mark.fault(19)
 def test_sentences_without_a_known_word(workspace: Path) -> None:
     """A sentence without a known token is dropped and counted."""
