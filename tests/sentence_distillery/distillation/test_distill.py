@@ -290,6 +290,12 @@ def test_sentences_that_cannot_be_written(tiny: Path, monkeypatch: pytest.Monkey
         distill(TEXTS, tiny, **SMALL)
 
 
+def test_a_file_of_another_kind(tiny: Path) -> None:
+    Path("texts.pdf").write_bytes(b"%PDF")
+    with pytest.raises(InputError, match=r"texts\.pdf is not text but a PDF document; save its text"):
+        distill(Path("texts.pdf"), tiny, **SMALL)
+
+
 @pytest.mark.parametrize(
     ("teacher", "error", "message"),
     [
