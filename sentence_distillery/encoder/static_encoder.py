@@ -210,7 +210,13 @@ class StaticEncoder(Adapters):
         lexical_weight: float | None = None,
         lexical_dimension: int | None = None,
     ) -> Self:
-        """Load the model in `files`, which threads may be reading; as `from_pretrained`, with its options."""
+        """Load a model whose files were found, and which threads may be reading; otherwise as `from_pretrained`.
+
+        Example:
+            >>> from sentence_distillery.encoder.persistence.files import model_files
+            >>> StaticEncoder.from_files(model_files("released")).dimension
+            256
+        """
         model = shared_model(files)
 
         # The name decides about the channel, since both names are of the same files.
