@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Final
 
 QUERY: Final = "query"
 DOCUMENT: Final = "document"
 NONE: Final = {QUERY: "", DOCUMENT: ""}
 
 
-class Prompts(NamedTuple):
+@dataclass(frozen=True)
+class Prompts:
     """The prompts of a model.
 
     Attributes:
@@ -18,7 +20,7 @@ class Prompts(NamedTuple):
         default: The name of the one before each text of `encode`; None puts none.
     """
 
-    named: Mapping[str, str] = NONE
+    named: Mapping[str, str] = field(default_factory=lambda: dict(NONE))
     default: str | None = None
 
     def chosen(self, prompt: str | None, name: str | None) -> str:

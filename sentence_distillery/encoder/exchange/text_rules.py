@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,7 +18,8 @@ LEFT_OUT: Final = "left_out"
 MAX_LENGTH: Final = "max_length"
 
 
-class TextRules(NamedTuple):
+@dataclass(frozen=True)
+class TextRules:
     """Rules by which a text becomes tokens.
 
     Attributes:
