@@ -127,7 +127,7 @@ def _pool(table: pa.Table, language: str) -> Pool:
         by_document.setdefault(document, []).append(text)
     texts = [" ".join(each) for each in by_document.values()]
     found = examine((0, texts), language, minimum_tokens=1, maximum_tokens=np.iinfo(np.int32).max)
-    return Pool(found.documents, np.unique(fingerprints(table["text"].to_pylist())))
+    return Pool(found.documents, fingerprints(table["text"].to_pylist()))
 
 
 def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) -> Origins:
