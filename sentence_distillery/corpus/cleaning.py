@@ -35,7 +35,6 @@ from sentence_distillery.corpus.articles import Articles, Origins
 from sentence_distillery.corpus.decisions import DOCUMENT_REASONS, SENTENCE_REASONS, Decisions, Pool, decide, joined
 from sentence_distillery.corpus.documents import FOUND, Documents, Findings, Sentences, examine
 from sentence_distillery.corpus.fingerprints import fingerprints
-from sentence_distillery.corpus.language import shared_model
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.overview import Overview, Written
 from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, HELD_OUT, HELD_OUT_FILE, SENTENCES
@@ -144,7 +143,7 @@ def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) 
     with ThreadPoolExecutor(1) as beside:
         reading = beside.submit(articles.origins)  # while the processes start
         drawn = shards(texts, options.shard_documents)
-        with map_shards(work, drawn, where, prepare=shared_model) as findings:
+        with map_shards(work, drawn, where) as findings:
             spool.fill(findings)
         return reading.result()
 

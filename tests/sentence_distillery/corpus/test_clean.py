@@ -4,7 +4,6 @@ import itertools
 import json
 import operator
 import os
-import pickle
 import random
 import signal
 import subprocess
@@ -26,7 +25,7 @@ from sentence_distillery.corpus.articles import Articles, articles_from_texts, p
 from sentence_distillery.corpus.documents import FAULTS
 from sentence_distillery.corpus.duplicates import bands, near_duplicates, signatures
 from sentence_distillery.corpus.fingerprints import fingerprints
-from sentence_distillery.corpus.language import _identifier, is_in_language, shared_model
+from sentence_distillery.corpus.language import is_in_language
 from sentence_distillery.corpus.options import Clean
 from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, SENTENCES
 from sentence_distillery.corpus.words import find_words
@@ -289,24 +288,6 @@ def test_a_corpus_of_short_texts_in_another_language(tmp_path: Path) -> None:
     options = Clean(**demo_params()["clean"])
     with pytest.raises(InputError, match="language"):
         clean.clean(articles_from_texts(GERMAN), tmp_path / "sentences", options)
-
-
-def test_a_shared_model_is_the_same() -> None:
-    texts = [
-        FIRST,
-        "Das Kabinett tagt am Montag in Berlin und berät über neue Regeln für kleine und große Banken im Land.",
-    ]
-    program = (
-        "import pickle, sys\n"
-        "from sentence_distillery.corpus import language\n"
-        "language.LanguageIdentifier.from_model_file = None  # nothing is loaded\n"
-        "adopt, texts = pickle.load(sys.stdin.buffer)\n"
-        "adopt()\n"
-        "print([language._identifier().rank(text) for text in texts])\n"
-    )
-    message = pickle.dumps((shared_model(), texts))
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, input=message, capture_output=True, check=True)
-    assert ended.stdout.decode().strip() == str([_identifier().rank(text) for text in texts])
 
 
 def test_bands_find_what_the_threshold_asks_for() -> None:

@@ -20,7 +20,7 @@ from reproductions.paper2.pairs.about import refuse_damaged
 from reproductions.paper2.pairs.data import About as PairsAbout
 from reproductions.paper2.pairs.starts import About as StartAbout
 from reproductions.paper2.paper import Cost
-from reproductions.paper3.paper import Grid
+from reproductions.paper3.paper import Grid, ParserScores
 from reproductions.paper3.results import LearntFile
 from reproductions.saved_matrix import Paraphrase, SavedMatrix
 from sentence_distillery.distillation.student import LabelledCorpus
@@ -46,7 +46,7 @@ from sentence_distillery.io.artifacts import (
     write_table,
     write_tensors,
 )
-from sentence_distillery.io.contents import SEAL, Counted, ParserScores, StudentConfig, seal
+from sentence_distillery.io.contents import SEAL, Counted, StudentConfig, seal
 from sentence_distillery.io.unavailable import read_unavailable
 from sentence_distillery.reporting.contents import Benchmarks, CorpusOverview
 from sentence_distillery.reporting.page import read_cleaning, read_curve, read_trials
