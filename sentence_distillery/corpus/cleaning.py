@@ -19,12 +19,12 @@ trained on them. A fixed pool of such texts (held_out.py) takes the place of the
 
 import itertools
 import logging
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +43,7 @@ from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import track
-from sentence_distillery.runtime.shards import map_shards, processes_here
+from sentence_distillery.runtime.shards import in_order, map_shards, processes_here
 
 HERE = Shards(processes=1, dask=None)
 ENOUGH = 1_000  # sentences
@@ -54,9 +54,6 @@ EXAMINED_CHARACTERS = 500_000
 PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True, "write_statistics": False}
 
 log = logging.getLogger(__name__)
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def clean(
@@ -107,10 +104,12 @@ def clean(
         overview = Overview(origins, decisions, spool.parts)
         write = partial(write_part, spool=spool, decisions=decisions, target=directory, language=options.language)
         with (
+            ThreadPoolExecutor(threads) as workers,
             pq.ParquetWriter(directory / DROPPED_FILE, DROPPED, **PARQUET) as dropped_file,
             pq.ParquetWriter(directory / HELD_OUT_FILE, HELD_OUT, **PARQUET) as held_out_file,
         ):
-            for written in in_threads(write, range(spool.parts), threads):
+            # As many parts wait as keep the threads busy; more would fill the memory.
+            for written in in_order(lambda part: workers.submit(write, part).result, range(spool.parts), 2 * threads):
                 dropped_file.write_table(written.dropped)
                 held_out_file.write_table(written.held_out)
                 overview.add(written)
@@ -242,23 +241,6 @@ def _dropped_documents(sentences: pa.Table, own: Decisions, first: int) -> pa.Ta
         reason = DOCUMENT_REASONS[own.documents[place]]
         rows.append({"document": first + place, "position": -1, "text": text, "reason": reason})
     return pa.Table.from_pylist(rows, schema=DROPPED)
-
-
-def in_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """Yield `function(item)` in order; as many run at once as there are threads, and as many more wait."""
-    if threads == 1:
-        yield from map(function, items)
-        return
-
-    # As many results wait as keep the threads busy; more would fill the memory.
-    waiting: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) >= 2 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
 
 
 def count(decisions: Decisions, removed: Counter[str], counters: Counters, pool: pa.Table | None = None) -> None:

@@ -54,12 +54,12 @@ def map_shards(
     processes = processes_here(where)
     if where.dask:
         with _cluster(function, where.dask) as (submit, workers):
-            yield _in_order(submit, shards, AHEAD * workers)
+            yield in_order(submit, shards, AHEAD * workers)
     elif processes > 1:
         left = iter(shards)
         first = list(islice(left, processes))  # never more workers than shards
         with _pool(function, len(first) or 1) as submit:
-            yield _in_order(submit, chain(first, left), AHEAD * processes)
+            yield in_order(submit, chain(first, left), AHEAD * processes)
     else:
         yield map(function, shards)
 
@@ -69,7 +69,7 @@ def processes_here(where: "Shards") -> int:
     return where.processes or cores()
 
 
-def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) -> Iterator[Result]:
+def in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) -> Iterator[Result]:
     """Yield the results in the order of `shards`, with `ahead` shards handed out at most."""
     pending: deque[Callable[[], Result]] = deque()
     for shard in shards:
