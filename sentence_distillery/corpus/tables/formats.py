@@ -70,7 +70,7 @@ def format_of(path: Path) -> str | None:
 
 
 def read_rows(
-    path: Path, format: str, names: set[str], quoting: bool | None = None, others: bool = False
+    path: Path, format: str, names: Iterable[str], quoting: bool | None = None, others: bool = False
 ) -> Iterator[tuple[str, Row]]:
     """Yield the place and the row of each row of one file, which must have the columns `names`.
 
@@ -86,7 +86,7 @@ def read_rows(
     """
     check_is_file(path)
     try:
-        for place, row in _READERS[format](path, names, others, quoting):
+        for place, row in _READERS[format](path, set(names), others, quoting):
             yield whole_surrogates(place), {name: None if value != value else value for name, value in row.items()}
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}. {_RESTORE}") from error
