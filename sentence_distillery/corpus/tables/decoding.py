@@ -62,7 +62,8 @@ def without_compression(path: Path) -> str:
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading, unpacked; raises InputError, naming the file, if it cannot be read."""
     try:
-        with pa.input_stream(str(path), COMPRESSED.get(path.suffix.lower())) as stream:
+        # Opened by Python, since Arrow takes no path whose name is not UTF-8.
+        with path.open("rb") as file, pa.input_stream(file, COMPRESSED.get(path.suffix.lower())) as stream:
             yield cast(BinaryIO, stream)
     except (OSError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or str(error).strip()
