@@ -122,7 +122,8 @@ def check_other_contents(right: Any, read: Read, path: Path) -> None:
     write_json(path, right)
     read(path)
     table = path.name in ("systems.json", "scores.json", "metrics.json")  # one without rows is a table, too
-    for content in ([1], [], "text", 3, None, *([] if table else [{}])):
+    others: list[object] = [[1], [], "text", 3, None, *([] if table else [{}])]
+    for content in others:
         write_json(path, content)
         refused(read, path)
     free = ("place", "notes", "details")  # of any content
