@@ -388,11 +388,15 @@ def test_editable_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert editable_packages(root, root) == {}
 
 
-def test_autostage(tmp_path: Path) -> None:
-    root = new(tmp_path / "workspace", {"a": {"cmd": "cat p > a.txt", "deps": ["p"], "outs": ["a.txt"]}}, p="1\n")
+@pytest.mark.parametrize("option", ["--apply", "--here"])
+def test_autostage(option: str, tmp_path: Path) -> None:
+    """With --here the entries of dvc.lock were put in order after it was staged."""
+    stages = {"a": {"cmd": "sleep 1; cat p > a.txt", "deps": ["p"], "outs": ["a.txt"]}}
+    stages["b"] = {"cmd": "echo 2 > b.txt", "outs": ["b.txt"]}  # done first
+    root = new(tmp_path / "workspace", stages, p="1\n")
     dvc_("config", "core.autostage", "true", cwd=root)
     commit(root)
-    assert pipeline(root, "--apply").returncode == 0
+    assert pipeline(root, option).returncode == 0
     assert git(root, "status", "--porcelain").splitlines() == ["A  .gitignore", "A  dvc.lock"]
 
 
