@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from reproductions.saved_matrix import comment_of
 from sentence_distillery.evaluation.results import Result, read_results
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.reporting.publish import comment_of
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"

@@ -13,7 +13,7 @@ from pydantic import model_validator
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import read_json, write_json
 from sentence_distillery.io.contents import Content, Natural, Share
-from sentence_distillery.reporting.publish import comment_of, machine
+from sentence_distillery.runtime.machine import machine
 
 NO_SEEDS = {"seeds": 0}
 BESIDE = " | "  # between the runs that a matrix comes from, the latest first
@@ -155,3 +155,9 @@ def _place(cell: dict[str, Any]) -> tuple[str, ...]:
 
 def _group(order: dict[str, Any]) -> tuple[str, str]:
     return order["first"]["encoder"], order["first"]["pooling"]
+
+
+def comment_of(run: Path) -> str:
+    """Return the first line of a saved run: its command, date and machine."""
+    read_results(run)
+    return run.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")

@@ -20,12 +20,13 @@ from sentence_distillery.io.checksums import Ledger, ledger
 from sentence_distillery.io.contents import SEAL, Counted, seal
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import options_from
-from sentence_distillery.io.places import of_a_place, open_standard_streams
 from sentence_distillery.runtime import cache
-from sentence_distillery.runtime.process import HeldError, end_with_caller, held
+from sentence_distillery.runtime.process import end_with_caller
 from sentence_distillery.teachers.options import TeacherError
 from stages import paths
+from stages.lock import HeldError, held
 from stages.params import PARAMS, Params, load_params, read_params
+from stages.places import of_a_place, open_standard_streams
 
 
 class Files(Counted):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from statistics import mean
 
 from docsite import saved
@@ -9,7 +10,9 @@ from docsite.saved import record, run
 from reproductions.docs.tables.cells import NONE, grid, one, rounded
 from reproductions.docs.tables.rows import matching
 from reproductions.docs.tables.settings import settings
-from sentence_distillery.reporting.publish import comment_of, table
+from reproductions.saved_matrix import comment_of
+from sentence_distillery.evaluation.results import read_results
+from sentence_distillery.reporting.tables import ORDER, TITLES
 
 STSB = {"STS-B": ("stsb", "mean", "spearman")}
 OTHERS = {
@@ -29,8 +32,37 @@ def runs() -> list[str]:
     """Every full run that is kept: each system on each test set."""
     lines: list[str] = []
     for path in sorted((saved.REPORTS / "runs").glob("*.csv")):
-        lines += [f"`{path.stem}` ({comment_of(path)}):", "", *table(path), ""]
+        lines += [f"`{path.stem}` ({comment_of(path)}):", "", *table_of_run(path), ""]
     return lines[:-1]
+
+
+def table_of_run(run: Path) -> list[str]:
+    """Show a run as a Markdown table: each system's own mean on each test set, and its speed."""
+    rows = read_results(run)
+    figures = {
+        (row.system, row.dataset, row.metric): row.number
+        for row in rows
+        if row.split != "dev" and row.protocol in ("mean", "encode") and row.seeds == 1
+    }
+    sets = [name for name in ORDER if any(key[1:] == (name, "pearson") for key in figures)]
+    head = ["system", *(f"{TITLES[name]} test Pearson / Spearman" for name in sets), "sentences/s"]
+
+    # Systems in the order of the run, the cheapest first.
+    lines = [f"| {' | '.join(head)} |", f"| --- {'| ---: ' * (len(head) - 1)}|"]
+    for system in dict.fromkeys(row.system for row in rows):
+        cells = [
+            f"{_hundred(figures[system, name, 'pearson'])} / {_hundred(figures[system, name, 'spearman'])}"
+            for name in sets
+        ]
+        speed = figures.get((system, "corpus", "sentences_per_second"))
+        rate = "–" if speed is None else f"{speed:,.0f}"
+        lines.append(f"| {' | '.join([system, *cells, rate])} |")
+    return lines
+
+
+def _hundred(value: float | None) -> str:
+    """Show a fraction as a figure of 100, a missing one as a dash."""
+    return "–" if value is None else f"{100 * value:.1f}"
 
 
 def seeds() -> list[str]:

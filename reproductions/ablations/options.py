@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from reproductions.encoders.options import ScoredTraining
-from sentence_distillery.io.options import Count, Positive, Section, Seed, Switchable
+from reproductions.encoders.options import ScoredTraining, Switchable
+from sentence_distillery.io.options import Count, Positive, Section, Seed
 
 
 class MlpHead(Switchable):

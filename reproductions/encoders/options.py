@@ -1,10 +1,42 @@
-"""Options of training an encoder."""
+"""Options of a stage that can be switched off, and of training an encoder."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from sentence_distillery.io.options import Count, Positive, Precision, Switchable
+from sentence_distillery.io.options import Count, Positive, Precision, Section
+from sentence_distillery.io.unavailable import Unavailable
+
+Enabled = Annotated[bool, Field(title="false: the stage trains nothing, and its results are reported as unavailable")]
+
+
+class Switchable(Section):
+    """The section of a stage that can be switched off; `enabled` is its first field.
+
+    A subclass gives its `name` in params.yaml, and the number that switched the stage off before 0.2.0 with a 0.
+    """
+
+    name: ClassVar[str]
+    number: ClassVar[str]
+
+    enabled: Enabled = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _zero_does_not_switch_off(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get(cls.number) == 0:
+            raise ValueError(
+                f"{cls.number} = 0 no longer switches the stage off; set {cls.name}.enabled to false and "
+                f"{cls.name}.{cls.number} to 1 or more"
+            )
+        return values
+
+    def switched_off(self) -> Unavailable | None:
+        """Return the reason why a run has nothing of this stage, or None if it is enabled.
+
+        For `mlp_head` it is `Unavailable("switched off in this run: mlp_head.enabled is false")`.
+        """
+        return None if self.enabled else Unavailable(f"switched off in this run: {self.name}.enabled is false")
 
 
 class ScoredTraining(Switchable):

@@ -15,9 +15,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from reproductions.paper1.gains import Gain, read_gains
 from reproductions.paper1.section import PaperStudentRun, SavedRun
+from reproductions.saved_matrix import comment_of
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import read_json, unreadable, write_json
-from sentence_distillery.reporting.publish import comment_of
 
 ABLATION = "ablation"
 FIELDS = tuple(field.name for field in fields(PaperStudentRun) if field.name != "seconds")

@@ -7,8 +7,10 @@ from pydantic import model_validator
 from reproductions.paper import Outputs, Paper
 from reproductions.paper3.section import Speeds, section, tree_section
 from sentence_distillery.evaluation.results import read_results
-from sentence_distillery.io.contents import Content, Natural, ParserScores
+from sentence_distillery.io.contents import Content, Natural, Percent
 from sentence_distillery.reporting.page import Section, speeds
+
+ParserScores = dict[Literal["dev", "test"], dict[str, Percent]]  # by split and metric
 
 
 class Sentence(Content):

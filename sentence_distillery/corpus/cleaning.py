@@ -19,12 +19,12 @@ trained on them. A fixed pool of such texts (held_out.py) takes the place of the
 
 import itertools
 import logging
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,6 @@ from sentence_distillery.corpus.articles import Articles, Origins
 from sentence_distillery.corpus.decisions import DOCUMENT_REASONS, SENTENCE_REASONS, Decisions, Pool, decide, joined
 from sentence_distillery.corpus.documents import FOUND, Documents, Findings, Sentences, examine
 from sentence_distillery.corpus.fingerprints import fingerprints
-from sentence_distillery.corpus.language import shared_model
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.overview import Overview, Written
 from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, HELD_OUT, HELD_OUT_FILE, SENTENCES
@@ -44,7 +43,7 @@ from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import track
-from sentence_distillery.runtime.shards import map_shards, processes_here
+from sentence_distillery.runtime.shards import in_order, map_shards, processes_here
 
 HERE = Shards(processes=1, dask=None)
 ENOUGH = 1_000  # sentences
@@ -55,9 +54,6 @@ EXAMINED_CHARACTERS = 500_000
 PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True, "write_statistics": False}
 
 log = logging.getLogger(__name__)
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def clean(
@@ -108,10 +104,12 @@ def clean(
         overview = Overview(origins, decisions, spool.parts)
         write = partial(write_part, spool=spool, decisions=decisions, target=directory, language=options.language)
         with (
+            ThreadPoolExecutor(threads) as workers,
             pq.ParquetWriter(directory / DROPPED_FILE, DROPPED, **PARQUET) as dropped_file,
             pq.ParquetWriter(directory / HELD_OUT_FILE, HELD_OUT, **PARQUET) as held_out_file,
         ):
-            for written in in_threads(write, range(spool.parts), threads):
+            # As many parts wait as keep the threads busy; more would fill the memory.
+            for written in in_order(lambda part: workers.submit(write, part).result, range(spool.parts), 2 * threads):
                 dropped_file.write_table(written.dropped)
                 held_out_file.write_table(written.held_out)
                 overview.add(written)
@@ -127,7 +125,7 @@ def _pool(table: pa.Table, language: str) -> Pool:
         by_document.setdefault(document, []).append(text)
     texts = [" ".join(each) for each in by_document.values()]
     found = examine((0, texts), language, minimum_tokens=1, maximum_tokens=np.iinfo(np.int32).max)
-    return Pool(found.documents, np.unique(fingerprints(table["text"].to_pylist())))
+    return Pool(found.documents, fingerprints(table["text"].to_pylist()))
 
 
 def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) -> Origins:
@@ -144,7 +142,7 @@ def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) 
     with ThreadPoolExecutor(1) as beside:
         reading = beside.submit(articles.origins)  # while the processes start
         drawn = shards(texts, options.shard_documents)
-        with map_shards(work, drawn, where, prepare=shared_model) as findings:
+        with map_shards(work, drawn, where) as findings:
             spool.fill(findings)
         return reading.result()
 
@@ -243,23 +241,6 @@ def _dropped_documents(sentences: pa.Table, own: Decisions, first: int) -> pa.Ta
         reason = DOCUMENT_REASONS[own.documents[place]]
         rows.append({"document": first + place, "position": -1, "text": text, "reason": reason})
     return pa.Table.from_pylist(rows, schema=DROPPED)
-
-
-def in_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """Yield `function(item)` in order; as many run at once as there are threads, and as many more wait."""
-    if threads == 1:
-        yield from map(function, items)
-        return
-
-    # As many results wait as keep the threads busy; more would fill the memory.
-    waiting: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) >= 2 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
 
 
 def count(decisions: Decisions, removed: Counter[str], counters: Counters, pool: pa.Table | None = None) -> None:

@@ -73,7 +73,7 @@ class Pool:
     """A fixed pool of held-out texts (held_out.py): what `examine` finds of its documents and sentences."""
 
     documents: Documents
-    sentences: NDArray[np.uint64]  # sorted identities
+    sentences: NDArray[np.uint64]  # their identities
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _document_reasons(
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     reasons = np.zeros(len(documents.sentences), np.uint8)
     if pool is not None:
-        reasons[among(documents.identity, np.unique(pool.documents.identity))] = DOCUMENT_REASONS.index("held out")
+        reasons[among(documents.identity, pool.documents.identity)] = DOCUMENT_REASONS.index("held out")
 
     # Later lines overrule earlier ones, so the reasons stand from the least important to the most.
     reasons[~documents.in_language] = DOCUMENT_REASONS.index("language")
@@ -217,7 +217,7 @@ def _sentence_reasons(
     lines = sentences.line ^ (np.repeat(sources, counts).astype(np.uint64) * _MIX)
     tests = {
         "boilerplate: repeated line": _frequent(lines, sentences.opens & in_kept, clean.line_repeats),
-        "in an evaluation set": among(sentences.identity, np.unique(evaluated)),
+        "in an evaluation set": among(sentences.identity, evaluated),
         "held out": among(sentences.identity, np.empty(0, np.uint64) if pool is None else pool.sentences),
         "limit": _beyond(counts),
     }

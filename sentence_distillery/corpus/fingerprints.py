@@ -8,6 +8,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sentence_distillery.corpus.schema import EVALUATION_FINGERPRINTS
@@ -57,40 +59,27 @@ def read_fingerprints(path: Path) -> NDArray[np.uint64]:
     return evaluated
 
 
-# Queries on many fingerprints or other 64-bit hashes, without a full sort, which would take the most time.
-
 Identities = NDArray[np.uint64]
 
-_LOW_BITS = np.uint64(2**22 - 1)
 _GOLDEN = 0x9E3779B97F4A7C15
 _LAST = 2**64 - 1
 
 
 def among(values: Identities, table: Identities) -> NDArray[np.bool_]:
-    """Mark the values, (values,) bool, that are in `table`, which is sorted.
-
-    Only those that share their low bits with one of the table are looked up.
-    """
-    marked = np.zeros(_LOW_BITS + 1, bool)
-    marked[table & _LOW_BITS] = True
-    present: NDArray[np.bool_] = marked[values & _LOW_BITS]
-    left = np.flatnonzero(present)
-    present[left] = table[np.minimum(np.searchsorted(table, values[left]), len(table) - 1)] == values[left]
-    return present
+    """Mark the values, (values,) bool, that are in `table`."""
+    return np.asarray(pc.is_in(pa.array(values), value_set=pa.array(table)))
 
 
 def shared(values: Identities) -> NDArray[np.bool_]:
     """Mark the values, (values,) bool, that occur more than once."""
-    ordered = np.sort(values)  # a fifth of the time of argsort
-    return among(values, ordered[1:][ordered[1:] == ordered[:-1]])
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray(counts[places] > 1)
 
 
 def repeats(values: Identities) -> NDArray[np.bool_]:
     """Mark the values, (values,) bool, that occurred before."""
-    rows = np.flatnonzero(shared(values))
-    order = rows[np.argsort(values[rows], kind="stable")]
-    repeated = np.zeros(len(values), bool)
-    repeated[order[1:]] = values[order[1:]] == values[order[:-1]]
+    repeated = np.ones(len(values), bool)
+    repeated[np.unique(values, return_index=True)[1]] = False
     return repeated
 
 

@@ -10,8 +10,7 @@ the sample are stop words of the language. On a third of the news that saves fiv
 all of those 5,808 documents English.
 """
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -30,33 +29,10 @@ SAMPLE_WORDS = 60
 STOP_WORD_SHARE = 0.25
 
 
-_models: list[LanguageIdentifier] = []  # the model of this process, once it is loaded
-
-
+@cache
 def _identifier() -> LanguageIdentifier:
-    if not _models:
-        with temporary_files():  # it unpacks its model to a file of 68 MB
-            _models.append(LanguageIdentifier.from_model_file(MODEL_FILE))
-    return _models[0]
-
-
-def shared_model() -> Callable[[], None]:
-    """Return a function that gives another process this model, since unpacking it takes 0.3 s and 68 MB."""
-    model = _identifier()
-    tables = (model.tk_nextmove, model.tk_output, model.tk_row)
-    return partial(_adopt, model.nb_ptc, model.nb_pc, model.nb_classes, *map(np.asarray, tables))
-
-
-def _adopt(
-    weights: NDArray[np.float16],
-    priors: NDArray[np.float32],
-    classes: list[str],
-    transitions: NDArray[np.uint32],
-    outputs: NDArray[np.int64],
-    rows: NDArray[np.uint16],
-) -> None:
-    model = LanguageIdentifier(weights, priors, classes, transitions.data, outputs.tolist(), tk_row=rows.tolist())
-    _models[:] = [model]
+    with temporary_files():  # it unpacks its model to a file of 68 MB
+        return LanguageIdentifier.from_model_file(MODEL_FILE)
 
 
 @cache

@@ -48,8 +48,8 @@ def marks() -> str:
 
 
 @cache
-def _word() -> re.Pattern[str]:
-    letter = rf"[\w{marks()}]"  # tokenize() replaces underscores
+def _word(marks: str) -> re.Pattern[str]:
+    letter = rf"[\w{marks}]"  # tokenize() replaces underscores
     clitic = rf"'s(?!{letter})"
     return re.compile(rf"({letter}+(?:(?!{clitic})'{letter}+)*)(?:{clitic})?")
 
@@ -158,7 +158,8 @@ def tokenize(text: str) -> list[str]:
     """Split `text` into lower-case words, as the module's docstring defines them; numbers are words, too."""
     if text.isascii() and "'" not in text:  # the same words in a third of the time
         return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
-    return _word().findall(text.lower().replace("’", "'").replace("_", " "))
+    text = text.lower().replace("’", "'").replace("_", " ")
+    return _word("" if text.isascii() else marks()).findall(text)
 
 
 def content_tokens(tokens: list[str], language: str = "en") -> list[str]:

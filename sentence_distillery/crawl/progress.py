@@ -1,23 +1,20 @@
-"""Show the progress of a crawl: a bar in a terminal, a line every ten seconds in a log."""
+"""Log the progress of a crawl, a line every ten seconds."""
 
 import asyncio
 import logging
-import sys
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from tqdm import tqdm
 
 from sentence_distillery.crawl.politeness import Work, work_of
 
 LOG_SECONDS = 10.0
-BAR_SECONDS = 0.5
 
 log = logging.getLogger(__name__)
 
 
 class Progress:
-    """Shows pages done and queued, articles, megabytes and errors by kind while the spider runs."""
+    """Logs pages done and queued, articles, megabytes and errors by kind while the spider runs."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -31,7 +28,7 @@ class Progress:
         return extension
 
     def _opened(self) -> None:
-        self._task = asyncio.ensure_future(self._bar() if sys.stderr.isatty() else self._lines())
+        self._task = asyncio.ensure_future(self._lines())
 
     def _closed(self) -> None:
         if self._task is not None:
@@ -41,12 +38,6 @@ class Progress:
         while True:
             await asyncio.sleep(LOG_SECONDS)
             log.info("%s", describe(self._work))
-
-    async def _bar(self) -> None:
-        with tqdm(bar_format="{desc}", leave=False) as bar:
-            while True:
-                bar.set_description_str(describe(self._work))
-                await asyncio.sleep(BAR_SECONDS)
 
 
 def describe(work: Work) -> str:

@@ -117,8 +117,7 @@ class Store:
             raise
 
         # Another scope under the same name is another snapshot.
-        with self._db:
-            self._db.execute("insert or ignore into snapshot (name, scope) values (?, ?)", (name, scope))
+        self._change("insert or ignore into snapshot (name, scope) values (?, ?)", name, scope)
         self._snapshot = self._value("select id from snapshot where name = ? and scope = ?", name, scope)
 
     def close(self) -> None:
@@ -134,8 +133,7 @@ class Store:
 
     def finish(self) -> None:
         """Note that nothing is left to fetch: from now on the snapshot needs no network."""
-        with self._db:
-            self._db.execute("update snapshot set finished = 1 where id = ?", (self._snapshot,))
+        self._change("update snapshot set finished = 1 where id = ?", self._snapshot)
 
     def totals(self) -> tuple[int, int]:
         """Count the requests made and bytes received for this snapshot."""
@@ -152,22 +150,15 @@ class Store:
 
     def articles(self) -> int:
         """Count the snapshot's pages that look like articles so far."""
-        return int(
-            self._value(
-                "select count(*) from page join analysis using (url) where snapshot = ? and state = 'done' and article",
-                self._snapshot,
-            )
-        )
+        query = "select count(*) from page join analysis using (url) where snapshot = ? and state = 'done' and article"
+        return int(self._value(query, self._snapshot))
 
     # Pages that wait
 
     def unblock(self) -> None:
         """Queue the pages again whose robots.txt was unreachable in an earlier run."""
-        with self._db:
-            self._db.execute(
-                "update page set state = 'queued', reason = null where snapshot = ? and state = 'blocked'",
-                (self._snapshot,),
-            )
+        query = "update page set state = 'queued', reason = null where snapshot = ? and state = 'blocked'"
+        self._change(query, self._snapshot)
 
     def next(self, now: float, busy_hosts: Iterable[str], taken: Iterable[int]) -> Entry | None:
         """Return the oldest page that may be fetched now and whose host is not busy."""
@@ -180,13 +171,8 @@ class Store:
         return rows[0] if rows else None
 
     def has_queued(self, taken: Iterable[int] = ()) -> bool:
-        return bool(
-            self._value(
-                "select exists (select 1 from page where snapshot = ? and state = 'queued' "
-                "and id not in (select value from json_each(?)))",
-                *(self._snapshot, json.dumps([*taken])),
-            )
-        )
+        query = "state = 'queued' and id not in (select value from json_each(?)) limit 1"
+        return bool(self._entries(query, json.dumps([*taken])))
 
     def fetched(self) -> list[Entry]:
         """List the pages whose body is stored and whose analysis is missing."""
@@ -271,10 +257,8 @@ class Store:
             self._count(1, 0)
 
     def count_error(self, kind: str) -> None:
-        with self._db:
-            self._db.execute(
-                "insert into error values (?, ?, 1) on conflict do update set count = count + 1", (self._snapshot, kind)
-            )
+        query = "insert into error values (?, ?, 1) on conflict do update set count = count + 1"
+        self._change(query, self._snapshot, kind)
 
     # Lookups by URL
 
@@ -334,8 +318,11 @@ class Store:
 
     def put_robots(self, origin: str, robots: Robots) -> None:
         row = (origin, str(robots.ruling), robots.text, robots.fetched)
+        self._change("insert or replace into robots values (?, ?, ?, ?)", *row)
+
+    def _change(self, query: str, *values: object) -> None:
         with self._db:
-            self._db.execute("insert or replace into robots values (?, ?, ?, ?)", row)
+            self._db.execute(query, values)
 
     # Inside a transaction
 
@@ -364,12 +351,8 @@ class Store:
         return cursor.rowcount > 0
 
     def _queries(self, link: Link) -> int:
-        return int(
-            self._value(
-                "select count(*) from page where snapshot = ? and path = ? and url != ?",
-                *(self._snapshot, link.path, link.url),
-            )
-        )
+        query = "select count(*) from page where snapshot = ? and path = ? and url != ?"
+        return int(self._value(query, self._snapshot, link.path, link.url))
 
     def _is_article(self, url: str) -> bool:
         row = self._db.execute("select article from analysis where url = ?", (url,)).fetchone()

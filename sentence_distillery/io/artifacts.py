@@ -8,7 +8,6 @@ import csv
 import io
 import json
 import math
-import mmap
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,12 +31,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 Tensors = dict[str, NDArray[Any]]
-DTYPES: dict[str, np.dtype[Any]] = {
-    "F32": np.dtype("<f4"),
-    "F16": np.dtype("<f2"),
-    "I8": np.dtype("i1"),
-    "I32": np.dtype("<i4"),
-}  # the types that map_tensors can read
 
 
 def _partial(target: Path) -> Path:
@@ -338,36 +331,6 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
         _check_shape(path, name, tensors[name].shape, shape)
     checksums.check_file(path)
     return tensors
-
-
-def map_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]], content: bytes | None = None) -> Tensors:
-    """Read like `read_tensors`, but return read-only views: of `content`, the file's if it has been read, or of a map.
-
-    The system reads a map page by page.
-    """
-    names = tensor_names(path)
-    if missing := sorted(set(shapes) - set(names)):
-        raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(names))}).")
-
-    # The header was checked by `tensor_names`, so offsets may be trusted here.
-    data = _map(path) if content is None else content
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + size])
-    tensors = {}
-    for name, shape in shapes.items():
-        entry = header[name]
-        if entry["dtype"] not in DTYPES:
-            raise InputError(f"{path}: tensor '{name}' is {entry['dtype']}, expected {', '.join(DTYPES)}.")
-        begin, end = (8 + size + offset for offset in entry["data_offsets"])
-        tensors[name] = np.frombuffer(memoryview(data)[begin:end], DTYPES[entry["dtype"]]).reshape(entry["shape"])
-        _check_shape(path, name, tensors[name].shape, shape)
-    checksums.check_file(path)
-    return tensors
-
-
-def _map(path: Path) -> mmap.mmap:
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def tensor_names(path: Path) -> list[str]:

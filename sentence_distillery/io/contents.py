@@ -7,7 +7,7 @@ files; here are the ones that every folder knows.
 import json
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -16,7 +16,6 @@ PositiveNatural = Annotated[int, Field(ge=1)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Cosine = Annotated[float, Field(ge=-1.001, le=1.001)]  # with the rounding of float32
-ParserScores = dict[Literal["dev", "test"], dict[str, Percent]]  # by split and metric
 
 
 SEAL = "sha256"

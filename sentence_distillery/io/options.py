@@ -1,12 +1,11 @@
 """Typed options: frozen models that refuse unknown keys, and the one place of all defaults."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sentence_distillery.io.errors import setting
-from sentence_distillery.io.unavailable import Unavailable
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
@@ -19,7 +18,6 @@ Precision = Annotated[
         "supports it"
     ),
 ]
-Enabled = Annotated[bool, Field(title="false: the stage trains nothing, and its results are reported as unavailable")]
 Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
 
 
@@ -49,32 +47,3 @@ def problems(error: ValidationError, names: Mapping[str, str], options: Mapping[
             continue
         found.append(f"{setting(name, repr(detail['input']), options.get(name, ''))}: {detail['msg']}")
     return "; ".join(found)
-
-
-class Switchable(Section):
-    """The section of a stage that can be switched off; `enabled` is its first field.
-
-    A subclass gives its `name` in params.yaml, and the number that switched the stage off before 0.2.0 with a 0.
-    """
-
-    name: ClassVar[str]
-    number: ClassVar[str]
-
-    enabled: Enabled = True
-
-    @model_validator(mode="before")
-    @classmethod
-    def _zero_does_not_switch_off(cls, values: Any) -> Any:
-        if isinstance(values, dict) and values.get(cls.number) == 0:
-            raise ValueError(
-                f"{cls.number} = 0 no longer switches the stage off; set {cls.name}.enabled to false and "
-                f"{cls.name}.{cls.number} to 1 or more"
-            )
-        return values
-
-    def switched_off(self) -> Unavailable | None:
-        """Return the reason why a run has nothing of this stage, or None if it is enabled.
-
-        For `mlp_head` it is `Unavailable("switched off in this run: mlp_head.enabled is false")`.
-        """
-        return None if self.enabled else Unavailable(f"switched off in this run: {self.name}.enabled is false")

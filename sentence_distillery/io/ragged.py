@@ -74,19 +74,6 @@ class TokenIds:
         kept = self.ids != token
         return TokenIds(self.ids[kept], np.concatenate([[0], np.cumsum(kept)])[self.offsets])
 
-    def replaced(self, places: NDArray[np.int64], pieces: TokenIds) -> TokenIds:
-        """Replace the ids at these ascending places by those of `pieces`: none, one or several for each."""
-        grown = np.concatenate([[0], np.cumsum(pieces.lengths - 1)])
-        starts = places + grown[:-1] - pieces.offsets[:-1]
-        new = np.repeat(starts, pieces.lengths) + np.arange(len(pieces.ids))
-        kept = np.ones(len(self.ids), dtype=np.bool_)
-        kept[places] = False
-        old = np.ones(len(self.ids) + grown[-1], dtype=np.bool_)
-        old[new] = False
-        ids = np.empty(len(old), dtype=np.int32)
-        ids[old], ids[new] = self.ids[kept], pieces.ids
-        return TokenIds(ids, self.offsets + grown[np.searchsorted(places, self.offsets)])
-
     def sums(self, table: NDArray[Any], weights: Floats | None = None) -> NDArray[Any]:
         """Compute sum_{w in S} a_w x_w, (sentences, dimension) in the type of `table`.
 
@@ -100,17 +87,6 @@ class TokenIds:
         data = np.ones(len(self.ids), dtype=table.dtype) if weights is None else weights[self.ids]
         offsets = self.offsets.astype(self.ids.dtype)  # one index type, or SciPy would copy the ids
         return np.asarray(csr_array((data, self.ids, offsets), shape=(len(self), len(table))) @ table)
-
-    def exact_sums(self, table: NDArray[np.int16], most: int) -> Floats:
-        """Compute `sums` of at most `most` tokens at a time, which 16 bits hold, and add them up in float32."""
-        counts = np.maximum(-(-self.lengths // most), 1)
-        if len(self) == counts.sum():
-            return self.sums(table).astype(np.float32)
-        ends = np.cumsum(counts)
-        places = np.arange(ends[-1], dtype=np.int32)
-        starts = np.repeat(self.offsets[:-1], counts) + most * (places - np.repeat(ends - counts, counts))
-        parts = TokenIds(self.ids, np.append(starts, self.offsets[-1])).sums(table)
-        return TokenIds(places, np.append(0, ends)).sums(parts.astype(np.float32))
 
     def _few_sums(self, table: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
         """Compute `sums` without SciPy; np.cumsum always adds in the same order, np.sum does not."""
@@ -142,16 +118,16 @@ def _sparse() -> Any:
     return csr_array
 
 
-def unit_rows(vectors: NDArray[Any], out: Floats | None = None) -> Floats:
-    """Scale rows to length 1, in `out` if it is given; a zero row stays zero, one that is not finite becomes NaN."""
+def unit_rows(vectors: NDArray[Any]) -> Floats:
+    """Scale rows to length 1; a zero row stays zero, one that is not finite becomes NaN."""
     norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
     if norms.min(initial=1) > SHORTEST and norms.max(initial=1) < np.inf:
-        return np.asarray(np.multiply(vectors, (1 / norms)[:, None], out=out))
+        return np.asarray(np.multiply(vectors, (1 / norms)[:, None]))
     extreme = np.flatnonzero(~((norms > SHORTEST) & (norms < np.inf)))  # zero, not finite, or their squares are
     scaled = _scaled(vectors[extreme])
     norms[extreme] = np.inf
     with np.errstate(invalid="ignore"):  # of rows that are replaced below
-        unit: Floats = np.multiply(vectors, (1 / norms)[:, None], out=out)
+        unit: Floats = np.multiply(vectors, (1 / norms)[:, None])
     unit[extreme] = scaled
     return unit
 

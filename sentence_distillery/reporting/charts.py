@@ -143,7 +143,7 @@ def scatter(
         f"Spearman correlation against {axis.name} on {title}. " + "; ".join(tips.values()) + ".",
         frame,
         [Tick(position(power, decades, (frame.left, frame.right)), _power(power)) for power in decades],
-        [Tick(position(level, levels, (frame.bottom, frame.top)), f"{level:g}") for level in levels],
+        _ticks(levels, (frame.bottom, frame.top)),
         _marks(places, tips, frame, ours),
         axis.label,
     )
@@ -227,7 +227,7 @@ def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) ->
         f"{title} by {x_label}: {ys[0]:.3g} at {xs[0]:g}, {ys[-1]:.3g} at {xs[-1]:g}.",
         frame,
         [Tick(position(x, span, (frame.left, frame.right)), f"{x:g}") for x in dict.fromkeys((xs[0], xs[-1]))],
-        [Tick(position(level, levels, (frame.bottom, frame.top)), f"{level:g}") for level in levels],
+        _ticks(levels, (frame.bottom, frame.top)),
         points,
         x_label,
     )
@@ -250,9 +250,13 @@ def intervals(title: str, points: Mapping[str, tuple[float, float, float]], ours
         title,
         f"{title} ×100. " + "; ".join(row.tip for row in rows) + ".",
         frame,
-        [Tick(position(level, levels, pixels), f"{level:g}") for level in levels],
+        _ticks(levels, pixels),
         rows,
     )
+
+
+def _ticks(levels: Sequence[float], pixels: tuple[float, float]) -> list[Tick]:
+    return [Tick(position(level, levels, pixels), f"{level:g}") for level in levels]
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:

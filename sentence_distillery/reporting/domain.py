@@ -85,33 +85,28 @@ def domain_section(
         reasons = unique(row.value.reason for row in own if isinstance(row.value, Unavailable))
         return DomainSection("", None, [], labelled, "; ".join(reasons))
     table = domain_table(own, "Agreement with the teacher", spreads)
-    row = student_recall(known)
-    return DomainSection(sentence(known), table, panels(known), labelled, "", _complete(row))
+    found = student_recall(known)
+    return DomainSection(sentence(found), table, panels(known), labelled, "", found)
 
 
-def _complete(row: Result | None) -> Found | None:
-    """Return a figure with its interval and the number of texts, or None if one of them is missing."""
+def student_recall(rows: Sequence[Result]) -> Found | None:
+    """Return the student's recall@10 with its interval and the number of texts, if all of them are there."""
+    place = (STUDENT, NEIGHBOURS, "recall_at_10")
+    row = next((row for row in rows if (row.system, row.protocol, row.metric) == place), None)
     if row is None or row.number is None or row.low is None or row.high is None:
         return None
     return row.number, row.low, row.high, row.n
 
 
-def student_recall(rows: Sequence[Result]) -> Result | None:
-    """Return the student's row of recall@10, if there is one."""
-    place = (STUDENT, NEIGHBOURS, "recall_at_10")
-    return next((row for row in rows if (row.system, row.protocol, row.metric) == place), None)
-
-
-def sentence(rows: Sequence[Result]) -> str:
+def sentence(found: Found | None) -> str:
     """Say in a sentence how many of the teacher's ten nearest texts the student finds."""
-    row = student_recall(rows)
-    if row is None or row.number is None or row.low is None or row.high is None:
+    if found is None:
         return "The texts are too few to say how many of the teacher’s ten nearest texts the student finds."
-    chance = 10 / (row.n - 1)
+    value, low, high, count = found
     return (
-        f"Among {row.n:,} held-out texts, the student finds {_hundredfold(row.number)}% of those that its teacher puts "
-        f"among the ten nearest (95% interval {_hundredfold(row.low)} to {_hundredfold(row.high)}); chance would find "
-        f"{_hundredfold(chance)}%."
+        f"Among {count:,} held-out texts, the student finds {_hundredfold(value)}% of those that its teacher puts "
+        f"among the ten nearest (95% interval {_hundredfold(low)} to {_hundredfold(high)}); chance would find "
+        f"{_hundredfold(10 / (count - 1))}%."
     )
 
 

@@ -9,9 +9,6 @@ code and packages (the cluster: `dask worker tcp://… --nthreads 1` in an envir
 whatever else the function reads there. A worker with other code or versions is refused. The function must be in a
 module that workers can import, so not in the module that is run. What it loads stays loaded for the next shard.
 
-Data that take long to load can be loaded once for all processes of this machine: `prepare()` is called here, and
-returns a function that each of them calls before its first shard.
-
 Both ends of a Dask connection trust each other with pickles: give only the address of a scheduler that is yours.
 """
 
@@ -23,15 +20,12 @@ import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.places import temporary_files
 from sentence_distillery.runtime.machine import cores
 from sentence_distillery.runtime.process import end_with_caller
 from sentence_distillery.runtime.revision import differences, stamp
@@ -42,32 +36,30 @@ if TYPE_CHECKING:  # workers need not load these
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Submit = Callable[[Item], Callable[[], Result]]  # hands a shard out at once, and waits for its result when called
-Prepare = Callable[[], Callable[[], None]]
 
 AHEAD = 8  # shards handed out to each worker in advance, so that it is busy while the caller writes a file
-_FUNCTION: list[Callable[[Any], Any]] = []  # of a worker process
 DASK_SECONDS = 30.0  # without a scheduler or a worker; a nanny restarts a killed worker within a few seconds
 
 
 @contextmanager
 def map_shards(
-    function: Callable[[Item], Result], shards: Iterable[Item], where: "Shards", prepare: Prepare | None = None
+    function: Callable[[Item], Result], shards: Iterable[Item], where: "Shards"
 ) -> Iterator[Iterator[Result]]:
     """Yield the iterator over `function(shard)` for each of `shards`; leaving the block ends unfinished work.
 
     Shards are drawn as workers need them, AHEAD for each at most, so that memory stays bounded. Raises InputError
-    if the function or `prepare` does, a worker dies, or the cluster cannot be reached.
+    if the function does, a worker dies, or the cluster cannot be reached.
     """
     # A cluster is asked for by its address; otherwise processes here, or none for a single one.
     processes = processes_here(where)
     if where.dask:
         with _cluster(function, where.dask) as (submit, workers):
-            yield _in_order(submit, shards, AHEAD * workers)
+            yield in_order(submit, shards, AHEAD * workers)
     elif processes > 1:
         left = iter(shards)
         first = list(islice(left, processes))  # never more workers than shards
-        with _pool(function, prepare, len(first) or 1) as submit:
-            yield _in_order(submit, chain(first, left), AHEAD * processes)
+        with _pool(function, len(first) or 1) as submit:
+            yield in_order(submit, chain(first, left), AHEAD * processes)
     else:
         yield map(function, shards)
 
@@ -77,7 +69,7 @@ def processes_here(where: "Shards") -> int:
     return where.processes or cores()
 
 
-def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) -> Iterator[Result]:
+def in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) -> Iterator[Result]:
     """Yield the results in the order of `shards`, with `ahead` shards handed out at most."""
     pending: deque[Callable[[], Result]] = deque()
     for shard in shards:
@@ -89,9 +81,7 @@ def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) 
 
 
 @contextmanager
-def _pool(
-    function: Callable[[Item], Result], prepare: Prepare | None, processes: int
-) -> Iterator[Submit[Item, Result]]:
+def _pool(function: Callable[[Item], Result], processes: int) -> Iterator[Submit[Item, Result]]:
     """Yield a function that hands a shard to one of `processes` workers, for the block.
 
     The workers are started anew: a forked child would hold the locks of torch's and Arrow's threads, but not the
@@ -99,35 +89,21 @@ def _pool(
     """
     from loky import ProcessPoolExecutor
 
-    with ExitStack() as stack:
-        with temporary_files():
-            # In a file, since loky waits for ever if a worker dies before it has read more than a pipe holds.
-            program = stack.enter_context(NamedTemporaryFile())
-            program.write(pickle.dumps((prepare and prepare(), function), protocol=5))
-            program.flush()
-
-        # One BLAS thread, since more would spin on the other workers' cores, from the import of NumPy on.
-        begin, one_thread = (program.name, os.getpid()), {"OPENBLAS_NUM_THREADS": "1"}
-        pool: Any = ProcessPoolExecutor(processes, initializer=_begin, initargs=begin, env=one_thread)
-        stack.callback(pool.shutdown, kill_workers=True)
-        yield lambda shard: partial(_finished, pool.submit(_work, shard))
+    # One BLAS thread, since more would spin on the other workers' cores, from the import of NumPy on.
+    one_thread = {"OPENBLAS_NUM_THREADS": "1"}
+    pool: Any = ProcessPoolExecutor(processes, initializer=_begin, initargs=(os.getpid(),), env=one_thread)
+    try:
+        yield lambda shard: partial(_finished, pool.submit(function, shard))
+    finally:
+        pool.shutdown(kill_workers=True)
 
 
-def _begin(program: str, parent: int) -> None:
+def _begin(parent: int) -> None:
     """Prepare a worker process for its shards; it ends with the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
     end_with_caller()
     if os.getppid() != parent:  # which has ended while this process began
         os._exit(1)
-    prepared, function = pickle.loads(Path(program).read_bytes())
-    if prepared:
-        prepared()
-    _FUNCTION[:] = [function]
-
-
-def _work(shard: Any) -> Any:
-    (function,) = _FUNCTION
-    return function(shard)
 
 
 def _finished(future: "Future[Result]") -> Result:

@@ -52,18 +52,7 @@ class Page:
 
     async def about(self, request: Request) -> Response:
         """GET /api/about: the student and the texts."""
-        encoder, collection = self._collection.encoder, self._collection
-        facts = {
-            "name": self._name,
-            "dimension": encoder.dimension,
-            "tokens": len(encoder.stored),
-            "texts": len(collection.texts),
-            "left_out": collection.left_out,
-            "teacher": collection.teacher is not None,
-            "columns": collection.choices,
-            "examples": [text[:QUERY] for text in collection.examples],
-        }
-        return JSONResponse(facts)
+        return JSONResponse(facts(self._collection, self._name))
 
     async def search(self, request: Request) -> Response:
         """GET /api/search?q=...: the closest texts, and how the student reads the query."""
@@ -145,6 +134,20 @@ class Page:
         """Return a text with the values of its other columns."""
         values = {name: cut(column[index], VALUE) for name, column in self._collection.columns.items() if column[index]}
         return {"index": index, "text": cut(self._collection.texts[index], SHOWN), "columns": values}
+
+
+def facts(collection: Collection, name: str) -> dict[str, object]:
+    """Return what the page says of the student and the texts."""
+    return {
+        "name": name,
+        "dimension": collection.encoder.dimension,
+        "tokens": len(collection.encoder.stored),
+        "texts": len(collection.texts),
+        "left_out": collection.left_out,
+        "teacher": collection.teacher is not None,
+        "columns": collection.choices,
+        "examples": [text[:QUERY] for text in collection.examples],
+    }
 
 
 def cut(text: str, length: int) -> str:

@@ -70,32 +70,30 @@ def draw(vectors: Floats, points: int = POINTS) -> Map:
     """
     known = np.flatnonzero(vectors.any(axis=1))
     drawn = known[np.unique(np.linspace(0, len(known) - 1, min(points, len(known))).astype(np.int64))]
-    leading = _leading(vectors[drawn])
-    if len(drawn) < _FEW:
-        return Map(vectors, drawn, _within(leading), "PCA")
-    return Map(vectors, drawn, _within(_neighbour_embedding(vectors[drawn], leading)), "t-SNE")
+    shown = vectors[drawn]
+
+    # t-SNE has nothing to keep of a handful of texts, or of texts that are all alike.
+    if len(drawn) < _FEW or shown.shape[1] < 2 or not np.ptp(shown, axis=0).any():
+        return Map(vectors, drawn, _within(_leading(shown)), "PCA")
+    return Map(vectors, drawn, _within(_neighbour_embedding(shown)), "t-SNE")
 
 
 def _leading(vectors: Floats) -> Floats:
-    """Project on the two leading principal components."""
-    if not len(vectors):
-        return np.zeros((0, 2), np.float32)
-    centred = vectors - vectors.mean(axis=0)
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    leading = directions[:, ::-1][:, :2].astype(np.float32)
-    projected: Floats = centred @ (leading * np.sign(_largest(leading)))
-    if projected.shape[1] == 1:  # a student of one dimension
-        projected = np.column_stack([projected, np.zeros(len(projected), np.float32)])
+    """Project on the two leading principal components; a student of one dimension has zeros for the second."""
+    projected = np.zeros((len(vectors), 2), np.float32)
+    if len(vectors):
+        centred = vectors - vectors.mean(axis=0)
+        leading = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :2]
+        projected[:, : leading.shape[1]] = centred @ leading
     return projected
 
 
-def _neighbour_embedding(vectors: Floats, start: Floats) -> Floats:
+def _neighbour_embedding(vectors: Floats) -> Floats:
     """Embed by t-SNE, from the principal components."""
     from sklearn.manifold import TSNE  # a second to import: the page is there before the map
 
-    spread = max(float(start[:, 0].std()), 1e-9)
-    start, perplexity = start * (1e-4 / spread), min(30, (len(vectors) - 1) / 3)  # scikit-learn's defaults
-    method = TSNE(init=start, perplexity=perplexity, max_iter=_ROUNDS, random_state=0, n_jobs=1)
+    perplexity = min(30, (len(vectors) - 1) / 3)  # scikit-learn's default
+    method = TSNE(init="pca", perplexity=perplexity, max_iter=_ROUNDS, random_state=0, n_jobs=1)
     found: Floats = method.fit_transform(vectors)
     return found
 
@@ -107,9 +105,3 @@ def _within(points: Floats) -> Floats:
     low, high = points.min(axis=0), points.max(axis=0)
     within: Floats = ((points - (low + high) / 2) / max(float((high - low).max()) / 2, 1e-9)).astype(np.float32)
     return within
-
-
-def _largest(directions: Floats) -> Floats:
-    """Take the largest entry of each column: its sign decides, since another library may flip columns."""
-    largest: Floats = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
-    return largest

@@ -27,7 +27,7 @@ from sentence_distillery.encoder.persistence.writing import save_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.serving.app import CANDIDATES, NEIGHBOURS, OTHERS, QUERY, SHOWN, TITLE, VALUE, cut
+from sentence_distillery.serving.app import CANDIDATES, NEIGHBOURS, OTHERS, SHOWN, TITLE, VALUE, cut, facts
 from sentence_distillery.serving.collection import NEAR, Collection
 from sentence_distillery.serving.map import draw
 
@@ -172,22 +172,12 @@ def _model(encoder: StaticEncoder) -> Iterator[tuple[str, bytes]]:
 
 
 def _about(collection: Collection, name: str) -> dict[str, object]:
-    encoder = collection.encoder
     choices = {
         column: list(dict.fromkeys(cut(value, VALUE) for value in values))
         for column, values in collection.choices.items()
     }
-    return {
-        "name": name,
-        "dimension": encoder.dimension,
-        "tokens": len(encoder.stored),
-        "texts": len(collection.texts),
-        "left_out": collection.left_out,
-        "teacher": collection.teacher is not None,
-        "columns": choices,
-        "examples": [text[:QUERY] for text in collection.examples],
-        "limits": {"near": NEAR, "neighbours": NEIGHBOURS, "candidates": CANDIDATES, "others": OTHERS, "title": TITLE},
-    }
+    limits = {"near": NEAR, "neighbours": NEIGHBOURS, "candidates": CANDIDATES, "others": OTHERS, "title": TITLE}
+    return facts(collection, name) | {"columns": choices, "limits": limits}
 
 
 def _content(collection: Collection) -> dict[str, object]:

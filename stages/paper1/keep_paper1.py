@@ -17,7 +17,7 @@ from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.contents import Counted
 from sentence_distillery.reporting.page import read_curve
-from sentence_distillery.reporting.publish import machine
+from sentence_distillery.runtime.machine import machine
 from stages import paths
 from stages.params import load_params
 

@@ -19,7 +19,7 @@ from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import write_json
-from sentence_distillery.reporting.publish import machine
+from sentence_distillery.runtime.machine import machine
 from stages import paths
 from stages.stage import stage
 

@@ -19,8 +19,9 @@ from reproductions.paper2.pairs.options import Combination
 from reproductions.paper2.pairs.starts import Start
 from reproductions.paper2.pairs.thresholds import Folds
 from reproductions.paper2.section import RATES
+from reproductions.saved_matrix import comment_of
 from sentence_distillery.evaluation.results import read_results, write_results
-from sentence_distillery.reporting.publish import comment_of, machine
+from sentence_distillery.runtime.machine import machine
 from stages import paths
 from stages.params import Params
 from stages.stage import stage

@@ -11,9 +11,9 @@ import json
 import logging
 import sys
 
+from reproductions.paper3.paper import ParserScores
 from reproductions.paper3.syntax.scoring import SCORES, score
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
-from sentence_distillery.io.contents import ParserScores
 from stages import paths
 
 

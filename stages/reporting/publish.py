@@ -7,13 +7,15 @@ reports/paraphrase.csv or component_focus.csv with `--matrix`  ->  reports/runs/
 import argparse
 import datetime
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from reproductions.saved_matrix import Paraphrase, keep_curves, keep_matrix
-from sentence_distillery.evaluation.results import read_results
+from sentence_distillery.evaluation.results import read_results, write_results
+from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.checksums import ledger
-from sentence_distillery.reporting.publish import keep_run
+from sentence_distillery.runtime.machine import machine
 from stages import paths
 from stages.params import Params, load_params
 from stages.stage import written_before
@@ -40,6 +42,13 @@ def publish_run(params: Params, command: str, date: str) -> None:
     speeds = [path for path in (paths.PAPER1_SPEEDS, paths.ALL_SPEEDS) if path.exists()]
     results = [paths.PAPER1_RESULTS, paths.ALL_SYSTEMS, *speeds]  # there are no speeds of outputs from DVC's cache
     keep_run(results, seeds, paths.RUNS / f"{params.name}.csv", command, date)
+
+
+def keep_run(results: Sequence[Path], seeds: Sequence[Path], target: Path, command: str, date: str) -> None:
+    """Keep the figures of a run in `target`, the means over seeds last; `date` is as 2026-11-21."""
+    rows = [row for path in results for row in read_results(path)]
+    means = over_seeds(rows, [read_results(path) for path in seeds])
+    write_results(target, [*rows, *means], comment=f"{command}; {date}; {machine()}")
 
 
 def main() -> None:

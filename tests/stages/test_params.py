@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from reproductions.encoders.options import Switchable
 from sentence_distillery.crawl import snapshot
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.options import Section, Switchable
+from sentence_distillery.io.options import Section
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.options import FunctionTeacher, Teacher, VectorTeacher
 from stages import paths, profiles

@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sentence_distillery.io.options import Count, Fraction, Positive, Precision, Section, Seed, Switchable
+from reproductions.encoders.options import Switchable
+from sentence_distillery.io.options import Count, Fraction, Positive, Precision, Section, Seed
 from sentence_distillery.teachers.options import Teacher
 
 MOST_LAYERS = 3  # hidden ones of a head

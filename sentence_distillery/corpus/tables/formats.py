@@ -69,19 +69,24 @@ def format_of(path: Path) -> str | None:
     return None if format in ARROW and path.suffix.lower() in COMPRESSED else format
 
 
-def read_rows(path: Path, format: str, names: Iterable[str], quoting: bool | None = None) -> Iterator[tuple[str, Row]]:
+def read_rows(
+    path: Path, format: str, names: Iterable[str], quoting: bool | None = None, others: bool = False
+) -> Iterator[tuple[str, Row]]:
     """Yield the place and the row of each row of one file, which must have the columns `names`.
 
-    `quoting` says whether quotation marks enclose the fields of .csv and .tsv; None: the file decides. Raises
-    InputError if it cannot be read or lacks a column.
+    Args:
+        path: The file.
+        format: One of SUFFIXES.
+        names: Columns.
+        quoting: Whether quotation marks enclose the fields of .csv and .tsv; None: the file decides.
+        others: Whether all other columns of Parquet and Feather with plain values are read, too.
+
+    Raises:
+        InputError: If it cannot be read or lacks a column.
     """
-    return rows_of(path, format, set(names), False, quoting)
-
-
-def rows_of(path: Path, format: str, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
     check_is_file(path)
     try:
-        for place, row in _READERS[format](path, names, others, quoting):
+        for place, row in _READERS[format](path, set(names), others, quoting):
             yield whole_surrogates(place), {name: None if value != value else value for name, value in row.items()}
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}. {_RESTORE}") from error

@@ -36,7 +36,7 @@ from sentence_distillery.corpus.tables.formats import (
     check_is_file,
     format_of,
     plain_texts,
-    rows_of,
+    read_rows,
     text_of,
 )
 from sentence_distillery.io.errors import InputError
@@ -195,5 +195,5 @@ def read_texts(path: Path, format: str, reading: Reading, by_line: bool) -> Iter
         yield from ((whole_surrogates(text), {}) for text in plain_texts(path, format, by_line))
         return
     column = COLUMN if format == "conllu" else reading.column
-    for place, row in rows_of(path, format, {column}, True, reading.quoting):
+    for place, row in read_rows(path, format, {column}, reading.quoting, others=True):
         yield text_of(place, row, column), row

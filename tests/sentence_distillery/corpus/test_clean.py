@@ -1,10 +1,8 @@
 """The clean stage as a user runs it: kept and dropped sentences with reasons, damage and kills."""
 
-import itertools
 import json
 import operator
 import os
-import pickle
 import random
 import signal
 import subprocess
@@ -26,7 +24,6 @@ from sentence_distillery.corpus.articles import Articles, articles_from_texts, p
 from sentence_distillery.corpus.documents import FAULTS
 from sentence_distillery.corpus.duplicates import bands, near_duplicates, signatures
 from sentence_distillery.corpus.fingerprints import fingerprints
-from sentence_distillery.corpus.language import _identifier, is_in_language, shared_model
 from sentence_distillery.corpus.options import Clean
 from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, SENTENCES
 from sentence_distillery.corpus.words import find_words
@@ -134,14 +131,7 @@ The world 's banks opened late."""
 
 def test_each_declared_rule_applies(tmp_path: Path) -> None:
     """RULES names each rule that removes or drops; each is tested on a separate text, without a stage."""
-    options = Clean(
-        language="en",
-        minimum_tokens=4,
-        maximum_tokens=30,
-        near_duplicate_threshold=0.8,
-        line_repeats=3,
-        shard_documents=1000,
-    )
+    options = Clean(maximum_tokens=30, line_repeats=3)
     filler = " ".join(f"word{number}" for number in range(26))
     towns = [f"The council of {town} met in its hall.\n\nWrite a letter to this paper." for town in ("A", "B", "C")]
     nearly = [f"The wind went over the hill with {filler}. The {word} end." for word in ("first", "last")]
@@ -168,6 +158,20 @@ def test_a_table_of_other_columns(tmp_path: Path) -> None:
         Articles(table)
 
 
+def test_parts_hold_the_documents_they_say(workspace: Workspace) -> None:
+    """Also a part of which nothing is kept."""
+    workspace.set("clean", shard_documents=2)
+    words = ("north", "south", "east", "west", "home")
+    texts = [f"The wind from the {word} blew over the {word} hill." for word in words]
+    workspace.articles([*texts[:3], "Too short."])
+    workspace.articles(["\x00", "Far too short.", *texts[3:]], 1)
+    clean_stage.main()
+    parts = sorted(paths.SENTENCES.glob("part-*"))
+    assert [pq.read_table(part)["document"].to_pylist() for part in parts] == [[0, 1], [2], [], [6, 7]]
+    assert [row["position"] for row in workspace.kept()] == [0] * 5
+    assert [row["reason"] for row in workspace.dropped()] == ["short", "empty", "short"]
+
+
 @pytest.mark.fault(19)
 def test_odd_sentences_are_dropped_and_counted(workspace: Workspace) -> None:
     """Empty, blank, NUL and 1 MB sentences are dropped with a reason, and the rest is kept."""
@@ -180,39 +184,12 @@ def test_odd_sentences_are_dropped_and_counted(workspace: Workspace) -> None:
     assert {row["document"] for row in workspace.dropped()} == set(range(7))
 
 
-def test_shards_hold_the_documents_they_say(workspace: Workspace) -> None:
-    workspace.set("clean", shard_documents=2)
-    words = ("north", "south", "east", "west", "home")
-    for part, chunk in enumerate([words[:3], words[3:]]):
-        workspace.articles([f"The wind from the {word} blew over the {word} hill." for word in chunk], part)
-    clean_stage.main()
-    parts = sorted(paths.SENTENCES.glob("part-*"))
-    assert [pq.read_table(part)["document"].to_pylist() for part in parts] == [[0, 1], [2, 3], [4]]
-
-
-def test_a_part_of_which_nothing_is_kept(workspace: Workspace) -> None:
-    workspace.set("clean", shard_documents=1)
-    workspace.articles(["Too short.", FIRST, "\x00"])
-    clean_stage.main()
-    parts = sorted(paths.SENTENCES.glob("part-*"))
-    assert [pq.read_metadata(part).num_rows for part in parts] == [0, 2, 0]
-    assert [row["reason"] for row in workspace.dropped()] == ["short", "empty"]
-
-
 def test_positions_stay_below_their_limit(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decisions, "POSITIONS", 1)
     workspace.articles([FIRST])
     clean_stage.main()
     assert [row["position"] for row in workspace.kept()] == [0]
     assert [(row["position"], row["reason"]) for row in workspace.dropped()] == [(1, "limit")]
-
-
-def test_threshold_one_turns_near_duplicates_off(workspace: Workspace) -> None:
-    long = " and ".join(f"the word{number}" for number in range(25))
-    workspace.set("clean", near_duplicate_threshold=1.0)
-    workspace.articles([f"{long} one.", f"{long} two."])
-    clean_stage.main()
-    assert len(workspace.kept()) == 2
 
 
 def test_nothing_kept_is_an_error(workspace: Workspace) -> None:
@@ -227,25 +204,6 @@ def test_unknown_language(workspace: Workspace) -> None:
     workspace.set("clean", language="xx")
     with pytest.raises(SystemExit, match=r"clean: language 'xx' is unknown to py3langid; use one of af, am"):
         clean_stage.main()
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (FIRST, True),
-        ("Court.", True),
-        (
-            "Die Regierung hat am Montag neue Maßnahmen angekündigt, um kleine Unternehmen im ganzen Land zu stützen.",
-            False,
-        ),
-        (
-            "Het kabinet wil dat de gemeenten in het hele land meer geld krijgen voor de opvang van jonge kinderen.",
-            False,
-        ),
-    ],
-)
-def test_language(text: str, expected: bool) -> None:
-    assert is_in_language(text, "en") is expected
 
 
 GERMAN = [
@@ -289,24 +247,6 @@ def test_a_corpus_of_short_texts_in_another_language(tmp_path: Path) -> None:
     options = Clean(**demo_params()["clean"])
     with pytest.raises(InputError, match="language"):
         clean.clean(articles_from_texts(GERMAN), tmp_path / "sentences", options)
-
-
-def test_a_shared_model_is_the_same() -> None:
-    texts = [
-        FIRST,
-        "Das Kabinett tagt am Montag in Berlin und berät über neue Regeln für kleine und große Banken im Land.",
-    ]
-    program = (
-        "import pickle, sys\n"
-        "from sentence_distillery.corpus import language\n"
-        "language.LanguageIdentifier.from_model_file = None  # nothing is loaded\n"
-        "adopt, texts = pickle.load(sys.stdin.buffer)\n"
-        "adopt()\n"
-        "print([language._identifier().rank(text) for text in texts])\n"
-    )
-    message = pickle.dumps((shared_model(), texts))
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, input=message, capture_output=True, check=True)
-    assert ended.stdout.decode().strip() == str([_identifier().rank(text) for text in texts])
 
 
 def test_bands_find_what_the_threshold_asks_for() -> None:
@@ -354,12 +294,8 @@ def test_a_line_in_many_documents_is_boilerplate(workspace: Workspace) -> None:
     workspace.articles([f"{body}\n\n{teaser}" for body in bodies[5:7]], 1, sources=["weekly"] * 2)
     clean_stage.main()
     assert [row["document"] for row in workspace.kept() if row["text"] == teaser] == [8]
-    assert [row["document"] for row in workspace.dropped() if row["reason"] == "boilerplate: repeated line"] == [
-        0,
-        1,
-        2,
-        3,
-    ]
+    repeated = [row["document"] for row in workspace.dropped() if row["reason"] == "boilerplate: repeated line"]
+    assert repeated == [0, 1, 2, 3]
     assert [row["text"] for row in workspace.kept() if row["document"] == 4][2:] == [
         "A rare line stands in two of them."
     ]
@@ -534,11 +470,3 @@ def test_a_killed_run_leaves_nothing_and_the_next_is_whole(
     clean_stage.main()
     assert content(paths.SENTENCES) == undisturbed
     assert not partial.exists()
-
-
-def test_sentence_identities_are_unique(workspace: Workspace) -> None:
-    workspace.articles([FIRST, SECOND])
-    clean_stage.main()
-    identities = [row["document"] * 2**20 + row["position"] for row in workspace.kept()]
-    assert identities == sorted(set(identities)) == [0, 1, 2**20, 2**20 + 1]
-    assert all(Path(part).suffix == ".parquet" for part in itertools.chain(content(paths.SENTENCES)))

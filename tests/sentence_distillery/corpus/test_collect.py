@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -37,32 +36,10 @@ EXPECTED: list[Row] = [
 ]
 
 
-def _write_parquet(path: Path) -> None:
-    pq.write_table(pa.Table.from_pylist(ROWS), path)
-
-
-def _write_json_lines(path: Path) -> None:
+def test_columns_become_articles(workspace: Workspace) -> None:
+    """A blank text is dropped, a date that is none is counted, and the place stands for a url that is absent."""
+    path = Path("data/external/news.jsonl")
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-
-
-def _write_csv(path: Path) -> None:
-    rows = [[f'"{value}"' for value in row.values()] for row in [dict(zip(ROWS[0], ROWS[0], strict=True)), *ROWS]]
-    path.write_text("\ufeff" + "".join(",".join(row) + "\r\n" for row in rows), encoding="utf-8")
-
-
-def _write_tsv(path: Path) -> None:
-    rows = [list(ROWS[0]), *(list(row.values()) for row in ROWS)]
-    quoted = (["" if value == "" else f'"{value}"' for value in row] for row in rows)
-    path.write_text("".join("\t".join(row) + "\n" for row in quoted), encoding="utf-8")
-
-
-WRITERS = {"parquet": _write_parquet, "jsonl": _write_json_lines, "csv": _write_csv, "tsv": _write_tsv}
-
-
-@pytest.mark.parametrize("suffix", WRITERS)
-def test_every_format_gives_the_same_articles(workspace: Workspace, suffix: str) -> None:
-    path = Path(f"data/external/news.{suffix}")
-    WRITERS[suffix](path)
     workspace.inputs(str(path))
     crawl_stage.main()
     assert workspace.crawled() == [row | {"url": str(row["url"]).format(place=path)} for row in EXPECTED]
@@ -82,13 +59,6 @@ def test_markdown_is_read_as_blocks_of_text(workspace: Workspace) -> None:
     crawl_stage.main()
     expected = ["The storm", "It closed the port.", "make it", "Ships", "a", "b", "one", "two"]
     assert workspace.crawled()[0]["text"].split("\n\n") == expected
-
-
-def test_only_columns_that_are_there_need_a_name(workspace: Workspace) -> None:
-    _write_csv(Path("data/external/news.csv"))
-    workspace.inputs("data/external/news.csv", columns={"text": "text"})
-    crawl_stage.main()
-    assert [row["text"] for row in workspace.crawled()] == ["One text.", "Second,\ntext."]
 
 
 def test_articles_of_some_sources(workspace: Workspace) -> None:
@@ -183,39 +153,16 @@ def test_lone_surrogates_are_repaired(workspace: Workspace) -> None:
     assert workspace.crawled()[0]["text"] == "half \ufffd whole 😀"
 
 
-@pytest.mark.parametrize("suffix", WRITERS)
-def test_a_column_that_does_not_exist_is_named(workspace: Workspace, suffix: str) -> None:
-    WRITERS[suffix](Path(f"data/external/news.{suffix}"))
-    workspace.inputs(
-        f"data/external/news.{suffix}",
-        columns={**dict.fromkeys(["title", "url", "published", "source"]), "text": "body"},
-    )
-    with pytest.raises(
-        SystemExit, match=rf"news\.{suffix} has no column 'body' \(it has date, source, text, title, url\); name"
-    ):
-        crawl_stage.main()
-    assert not paths.ARTICLES.exists()
-
-
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
         ("a.txt", b"fine \xff", r"a\.txt: byte 5 is not UTF-8"),
-        ("a.csv", b"text,title,url,date,source\nx,,,,\n\xe9,,,,\n", r"a\.csv, line 3, byte 0 is not UTF-8"),
-        (
-            "a.csv",
-            b"text,title,url,date,source\na,b\n",
-            r"a\.csv, line 2: the row has 2 fields, another number of fields",
-        ),
         ("a.csv", b'text,title,url,date,source\n"a,b', r"a\.csv, line 2 is not CSV \(unexpected end of data"),
-        ("a.csv", b"", r"a\.csv is empty; give a file whose first line names its columns"),
         ("a.jsonl", b'{"text": "a"}\n{"tex', r"a\.jsonl, line 2 is not JSON"),
-        ("a.jsonl", b'["a"]\n', r"a\.jsonl, row 1 holds a str, expected an object"),
         ("a.jsonl", b'{"text":5,"title":"","url":"","date":"","source":""}', r"a\.jsonl#1: column 'text' holds int"),
         ("a.jsonl", b"", r"crawl\.inputs have no article with text"),
         ("a.parquet", b"PAR1 no more", r"a\.parquet cannot be read"),
         ("a.jsonl", b"[" * 100_000, r"a\.jsonl, line 1 is not JSON \(maximum recursion depth"),
-        ("a.csv", b"text,title,url,date,source,text\n", r"a\.csv has the column 'text' 2 times; rename"),
         ("a.jsonl", b"\xff\xfe{\x00x", r"a\.jsonl is not UTF-16 after line 0"),
         ("a.pdf", b"%PDF", r"a\.pdf: no file has a known suffix; use \.txt, \.md, \.jsonl"),
     ],
@@ -228,18 +175,6 @@ def test_unreadable_files(workspace: Workspace, name: str, data: bytes, message:
     with pytest.raises(SystemExit, match=message):
         crawl_stage.main()
     assert not paths.ARTICLES.exists()
-
-
-@pytest.mark.parametrize("damage", [lambda data: data[:-40], lambda data: data[: len(data) // 2], lambda data: b""])
-@pytest.mark.fault(15)
-def test_truncated_parquet(workspace: Workspace, damage: Callable[[bytes], bytes]) -> None:
-    """Parquet that is truncated among the inputs."""
-    path = Path("data/external/news.parquet")
-    _write_parquet(path)
-    path.write_bytes(damage(path.read_bytes()))
-    workspace.inputs(str(path))
-    with pytest.raises(SystemExit, match=r"crawl: data/external/news\.parquet cannot be read"):
-        crawl_stage.main()
 
 
 @pytest.mark.fault(40)
@@ -363,29 +298,6 @@ def test_parse_date(text: str, expected: date | None) -> None:
 def test_any_text_may_stand_for_a_date(text: str) -> None:
     found = parse_date(text)
     assert found is None or date.min <= found <= date.max
-
-
-def test_news_as_brought(workspace: Workspace) -> None:
-    """The project's own news file, if it is there: every article kept, every date of Reuters parsed."""
-    homes = [ROOT / "data/external/news/news.parquet", ROOT.parent / "shared/benchmarks/news/news.parquet"]
-    found = next((path for path in homes if path.exists()), None)
-    if found is None:
-        pytest.skip("news.parquet is neither below data/external nor in ../shared/benchmarks")
-    first = next(pq.ParquetFile(found).iter_batches(300))
-    pq.write_table(pa.Table.from_batches([first]), "data/external/news.parquet")
-    workspace.inputs(
-        "data/external/news.parquet",
-        columns={
-            **dict.fromkeys(["source"], "source"),
-            "text": "text",
-            "title": "title",
-            "url": "id",
-            "published": "date",
-        },
-    )
-    crawl_stage.main()
-    assert len(workspace.crawled()) == 300
-    assert all(article["published"].year == 1987 for article in workspace.crawled())
 
 
 def test_a_linked_directory_is_refused(workspace: Workspace, tmp_path: Path) -> None:

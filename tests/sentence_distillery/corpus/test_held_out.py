@@ -31,14 +31,7 @@ NEWS = [
     for person in PEOPLE
 ]
 QUESTIONS = [f"Why was the {person} sent to the {place} today?" for place in PLACES for person in PEOPLE]
-CLEAN = Clean(
-    language="en",
-    minimum_tokens=4,
-    maximum_tokens=100,
-    near_duplicate_threshold=0.8,
-    line_repeats=100,
-    shard_documents=16,
-)
+CLEAN = Clean(line_repeats=100, shard_documents=16)
 OPTIONS = HeldOut(share=0.2, maximum_sentences=1000, seed=1)
 
 
@@ -65,14 +58,6 @@ def test_documents_are_taken_in_the_order_of_their_ranks() -> None:
     assert set(np.flatnonzero(held_out)) == expected
     assert sizes[held_out].sum() <= 7
     assert not held_out[[2, 4]].any()  # too large, and without a sentence
-
-
-def test_ranks_are_spread_and_depend_on_the_seed() -> None:
-    identities = np.arange(20_000, dtype=np.uint64)
-    one, other = ranks(identities, 1), ranks(identities, 2)
-    assert len(np.unique(one)) == len(identities)
-    assert 0.09 < (one < np.uint64(2**64 // 10)).mean() < 0.11
-    assert abs(np.corrcoef(one.astype(float), other.astype(float))[0, 1]) < 0.03
 
 
 @pytest.mark.parametrize("texts", [NEWS, QUESTIONS], ids=["articles", "short texts"])
@@ -109,17 +94,6 @@ def test_nothing_is_held_out(texts: list[str], share: float, tmp_path: Path) -> 
     training, held_out, counted = cleaned(texts, tmp_path / "none", OPTIONS.model_copy(update={"share": share}))
     assert held_out == [] and training
     assert "held out" not in counted["details"]
-
-
-def test_the_stage(workspace: Workspace) -> None:
-    workspace.articles(NEWS)
-    workspace.set("held_out", share=0.2)
-    clean_stage.main()
-    kept, details = workspace.kept(), workspace.counters("clean")["details"]
-    assert details["held out"] > 0
-    workspace.set("held_out", share=0.0)
-    clean_stage.main()
-    assert len(workspace.kept()) == len(kept) + details["held out"]
 
 
 def drawn(texts: list[str], file: Path) -> int:

@@ -82,6 +82,12 @@ def arrow() -> pa.Table:
     return pa.table({"id": IDS, "text": TEXTS})
 
 
+def parquet(table: pa.Table) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(table, file)
+    return file.getvalue()
+
+
 def files() -> dict[str, tuple[str, bytes]]:
     """The same texts in every format and oddity: name of the case -> suffix and content."""
     found = {
@@ -93,11 +99,11 @@ def files() -> dict[str, tuple[str, bytes]]:
         for suffix, text in WRITTEN.items()
         for packed, pack in PACKED.items()
     }
-    for suffix in (".parquet", ".pq", ".feather"):
-        file = io.BytesIO()
-        (feather.write_feather if suffix == ".feather" else pq.write_table)(arrow(), file)
-        found[suffix] = (suffix, file.getvalue())
-    return found
+    for suffix in (".parquet", ".pq"):
+        found[suffix] = (suffix, parquet(arrow()))
+    file = io.BytesIO()
+    feather.write_feather(arrow(), file)
+    return found | {".feather": (".feather", file.getvalue())}
 
 
 FILES = files()
@@ -211,6 +217,8 @@ REFUSED = {  # name -> content, what is said
         b'[{"body": "a"}]',
         r"other\.json has no column 'text' \(it has body\); name the right one by [^.]*\.$",
     ),
+    "other.tsv": (b"id\tbody\n1\ta\n", r"other\.tsv has no column 'text' \(it has body, id\)"),
+    "other.parquet": (parquet(pa.table({"body": ["a"]})), r"other\.parquet has no column 'text' \(it has body\)"),
     "number.jsonl": (b'{"text": 7}\n', "column 'text' holds 7"),
     "one.json": (b'{\n "data": []\n}', r"one\.json, line 1 is not JSON .*Write an object per line"),
     "strings.json": (b'["a", "b"]', r"strings\.json, row 1 holds a str, expected an object"),

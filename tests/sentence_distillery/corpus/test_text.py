@@ -26,6 +26,7 @@ from sentence_distillery.io.unicode import compatible
 ANY_TEXT = st.text(st.characters(codec=None), max_size=200)
 APOSTROPHES = st.text(st.sampled_from(list("ab's’ Σ1_")), max_size=20)
 LIMITS: dict[str, Any] = {"language": "en", "minimum_tokens": 4, "maximum_tokens": 50}
+LONG = "word " * 30 + "end."
 MARKUP = st.text(st.sampled_from(list("<>&;/!bpra#x1 \n\t\r.'\"^M@-\u2028\u0301e")), max_size=200)
 
 
@@ -84,13 +85,6 @@ def test_hashes_of_words_do_not_depend_on_their_place() -> None:
     assert offsets.tolist() == [0, 1, 2, 4]
     assert here[0] == there[1] == there[2] and len(set(there.tolist())) == 3
     assert alone.identities(np.array([0, 3])) == later.identities(np.array([0, 3, 6]))[1]
-
-
-@given(ANY_TEXT)
-def test_tokens_are_lower_case_and_stable(text: str) -> None:
-    tokens = tokenize(text)
-    assert tokenize(" ".join(tokens)) == tokens
-    assert all(token == token.lower() and not re.search(r"[\s_]", token) for token in tokens)
 
 
 @pytest.mark.parametrize(
@@ -171,13 +165,6 @@ def test_normalise(raw: str, expected: str) -> None:
     assert normalise(raw) == expected
 
 
-def test_hard_wraps_are_joined() -> None:
-    assert paragraphs("The bank said\nit would pay.\n\nShares\nrose.") == [
-        "The bank said it would pay.",
-        "Shares rose.",
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "blocks"),
     [
@@ -215,6 +202,10 @@ def test_hard_wraps_are_joined() -> None:
             id="numbers and dashes in a sentence",
         ),
         pytest.param(
+            "The bank said\nit would pay.\n\nShares\nrose.", ["The bank said it would pay.", "Shares rose."], id="wraps"
+        ),
+        pytest.param(f"{LONG}\nHeading\n\n{LONG}", [LONG, "Heading", LONG], id="lines longer than any wrap"),
+        pytest.param(
             "一艘船在港口外等了两天才进港\n第二天风停了", ["一艘船在港口外等了两天才进港", "第二天风停了"], id="no case"
         ),
     ],
@@ -232,11 +223,6 @@ def test_the_corpus_and_the_tokenizer_have_one_rule() -> None:
     assert len(changed) > 4000
     tokenized = NORMALIZER.normalize_str
     assert [each for each in changed if tokenized(compatible(each)) != tokenized(each)] == []
-
-
-def test_long_lines_are_paragraphs() -> None:
-    long = "word " * 30 + "end."
-    assert paragraphs(f"{long}\nHeading\n\n{long}") == [long, "Heading", long]
 
 
 @pytest.mark.parametrize(

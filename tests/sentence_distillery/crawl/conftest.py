@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from sentence_distillery.corpus.schema import DROPPED_FILE
 from sentence_distillery.corpus.text import tokenize
@@ -151,6 +152,18 @@ def assert_polite(asked: list[Asked], requests_per_second: float) -> None:
     times = sorted(request.when for request in asked)
     gaps = [later - earlier for earlier, later in pairwise(times)]
     assert min(gaps) >= 1 / requests_per_second
+
+
+def archived_once(crawl: Crawl) -> set[str]:
+    """Check that every WARC file is complete, although a kill may have cut it off, and that no page is there twice."""
+    urls: Counter[str] = Counter()
+    for path in crawl.archives():
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, check_digests="raise"):
+                record.content_stream().read()
+                urls[record.rec_headers.get_header("WARC-Target-URI")] += record.rec_type != "warcinfo"
+    assert set(urls.values()) <= {0, 1}
+    return set(urls)
 
 
 def word_f1(found: str, known: str) -> float:

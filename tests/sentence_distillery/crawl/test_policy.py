@@ -124,42 +124,16 @@ def test_canonical(declared: str | None, expected: str) -> None:
     assert scope().canonical("daily", "https://news.example/world/1.html", declared) == expected
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "127.0.0.1",
-        "127.1",
-        "2130706433",
-        "0x7f000001",
-        "0x7f.1",
-        "10.0.0.1:80",
-        "192.168.1.1",
-        "169.254.169.254",
-        "100.64.0.1",
-        "0.0.0.0",
-        "224.0.0.1",
-        "[::1]",
-        "[fe80::1]",
-        "[fc00::1]",
-        "[::ffff:127.0.0.1]",
-        "[::ffff:10.0.0.1]",
-        "[64:ff9b:1::1]",
-        "[64:ff9b::a00:1]",
-        "999.1.1.1",
-    ],
-)
+PRIVATE = "127.0.0.1 127.1 2130706433 0x7f000001 0x7f.1 10.0.0.1:80 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0"
+PRIVATE += " 224.0.0.1 [::1] [fe80::1] [fc00::1] [::ffff:127.0.0.1] [::ffff:10.0.0.1] [64:ff9b:1::1] [64:ff9b::a00:1]"
+PUBLIC = "news.example 8.8.8.8 [2606:4700::1111] [64:ff9b::808:808] 1.news.example 127.0.0.1.example"
+
+
 @pytest.mark.fault(31)
-def test_private_addresses(host: str) -> None:
+def test_private_addresses() -> None:
     """In every notation that passes for an address."""
-    assert is_private_literal(host)
-
-
-@pytest.mark.parametrize(
-    "host",
-    ["news.example", "8.8.8.8", "[2606:4700::1111]", "[64:ff9b::808:808]", "1.news.example", "127.0.0.1.example"],
-)
-def test_public_hosts(host: str) -> None:
-    assert not is_private_literal(host)
+    assert [host for host in (*PRIVATE.split(), "999.1.1.1") if not is_private_literal(host)] == []
+    assert [host for host in PUBLIC.split() if is_private_literal(host)] == []
 
 
 def test_public_addresses() -> None:

@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from stages import paths
-from tests.sentence_distillery.crawl.conftest import REQUESTS_PER_SECOND, Crawl, assert_polite
+from tests.sentence_distillery.crawl.conftest import REQUESTS_PER_SECOND, Crawl, archived_once, assert_polite
 from tests.sentence_distillery.crawl.layouts import listing, render
 from tests.sentence_distillery.crawl.site import Reply, Site, hang, newspaper, page, stories
 from tests.waiting import LIMIT, wait_until
@@ -75,19 +74,8 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
         assert set(killed.articles()) == set(site.articles)
         part = paths.ARTICLES / "part-00000.parquet"
         assert (killed.directory / part).read_bytes() == (whole.directory / part).read_bytes()
-        assert_archived_once(killed)
+        archived_once(killed)
         print(f"\n{KILLS} kills, {len(log)} requests, {repeated} of them again for what was under way at a kill")
-
-
-def assert_archived_once(crawl: Crawl) -> None:
-    """Every WARC file is complete, although each but the last was cut off, and has no page twice."""
-    urls: Counter[str] = Counter()
-    for path in crawl.archives():
-        with path.open("rb") as file:
-            for record in ArchiveIterator(file, check_digests="raise"):
-                record.content_stream().read()
-                urls[record.rec_headers.get_header("WARC-Target-URI")] += record.rec_type != "warcinfo"
-    assert set(urls.values()) <= {0, 1}
 
 
 def small_site(site: Site, count: int) -> None:

@@ -1,21 +1,20 @@
 """Errors of a place, as a user of a stage or of a program sees them."""
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.places import temporary_files
+from tests.sentence_distillery.io import test_artifacts
 from tests.waiting import LIMIT
 from tests.workspace import ROOT, write_params
 
-SPACE = 64 * 1024
+small_files = test_artifacts.small_files
 
 
 @pytest.fixture
@@ -23,15 +22,6 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_params()
     return tmp_path
-
-
-@pytest.fixture
-def small_files() -> Iterator[None]:
-    """Limit files to 64 KB in this process: a larger write gets an OSError, as on a full disk."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (SPACE, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def stage(body: str, before: str = "", streams: str = "") -> tuple[int, str]:
@@ -55,7 +45,7 @@ def test_a_full_tmpdir_is_named(tmp_path: Path, small_files: None) -> None:
         temporary_files(),
         tempfile.TemporaryFile() as file,
     ):
-        file.write(bytes(2 * SPACE))
+        file.write(bytes(2 * test_artifacts.SPACE))
         file.flush()
 
 

@@ -11,18 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from reproductions.grid.cell import _Content as CellContent
-from reproductions.paper1.paper import Examples, PaperStudent, Simcse
-from reproductions.paper1.word_vectors.fasttext import Subwords
-from reproductions.paper1.word_vectors.model import Shape
-from reproductions.paper2.pairs.about import About as ModelAbout
-from reproductions.paper2.pairs.about import refuse_damaged
-from reproductions.paper2.pairs.data import About as PairsAbout
-from reproductions.paper2.pairs.starts import About as StartAbout
-from reproductions.paper2.paper import Cost
-from reproductions.paper3.paper import Grid
-from reproductions.paper3.results import LearntFile
-from reproductions.saved_matrix import Paraphrase, SavedMatrix
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.evaluation.results import (
     COLUMNS,
@@ -46,7 +34,7 @@ from sentence_distillery.io.artifacts import (
     write_table,
     write_tensors,
 )
-from sentence_distillery.io.contents import SEAL, Counted, ParserScores, StudentConfig, seal
+from sentence_distillery.io.contents import SEAL, Counted, StudentConfig, seal
 from sentence_distillery.io.unavailable import read_unavailable
 from sentence_distillery.reporting.contents import Benchmarks, CorpusOverview
 from sentence_distillery.reporting.page import read_cleaning, read_curve, read_trials
@@ -66,15 +54,6 @@ COUNTED = {"unit": "rows", "total": 10, "kept": 7, "dropped": {"rare": 3}, "deta
 SET = {"kind": "pairs", "rows": {"test": 3}, "scale": [1, 5], "source": "gensim", "licence": "none", "citation": "Lee"}
 SET |= {"main_metric": "pearson"}
 SET |= {"overlaps": {"test": {"sick/test": {"sentences": 5, "pairs": 3}}}}
-CELL = {"encoder": "tiny", "pooling": "mean", "start": "", "strategy": "cosine"}
-CURVE = {"cell": CELL, "seeds": 1, "threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8]}
-ORDER = {"first": CELL, "second": CELL, "difference": 0.01, "share": 0.9}
-DRAWN: dict[str, Any] = {"curves": [CURVE], "orders": [ORDER]}
-WORDS = {"rows": ["a"], "columns": ["b", "c"], "cosines": [[None, 0.5]]}
-TREE: dict[str, Any] = {"text": "dogs bark", "tokens": ["dogs", "bark"], "lemmas": ["dog", "bark"]}
-TREE |= {"upos": ["NOUN", "VERB"], "xpos": ["NNS", "VBP"], "heads": [2, 0], "relations": ["nsubj", "root"]}
-LEARNT = {"encoder": "tiny", "task": "sick", "kind": "tags", "step": 37, "weights": {"NOUN": 0.1}}
-COMPONENT = {"kind": "one", "weights": {"component": 0.1}, "step": 3, "dev": 0.5, "cosines": [0.1], "gold": [0.2]}
 
 
 def by(schema: Any) -> Read:
@@ -94,49 +73,13 @@ JSON: dict[str, tuple[Any, Read]] = {  # a content that is right, and its reader
     ),
     "teacher.json": (TEACHER, lambda path: LabelledCorpus(path.parent, path.parent).teacher),
     "config.json": (CONFIG, by(StudentConfig)),
-    "paper_student.json": (CONFIG | {"refined": "contrastive"}, by(PaperStudent)),
     "counters.json": (COUNTED, by(Counted)),
     "files.json": (COUNTED | {"files": {"reports/a.json": "ab12"}}, by(Files)),
     "corpus.json": (OVERVIEW, by(CorpusOverview)),
     "systems.json": ({"student": "the encoder of the run"}, by(dict[str, str])),
     "variant.json": ({"absent": None}, read_unavailable),
-    "simcse.json": ({"absent": None, "objective": "unsupervised", "base": "mini", "examples": 3}, by(Simcse)),
-    "skipgram.json": ({"vocabulary": 3, "dimension": 50}, by(Shape)),
-    "fasttext.json": ({"vocabulary": 3, "dimension": 50, "buckets": 9, "minimum_n": 3, "maximum_n": 6}, by(Subwords)),
-    "examples.json": (
-        {"cosines": {"student": [0.5] * 6}, "words": {"skip-gram": [WORDS] * 2, "refined": [WORDS] * 2}},
-        by(Examples),
-    ),
-    "pairs.json": ({"dataset": "mrpc", "pairs": {"test": 3}, "removed": {"a": 1}, "also": ["sick"]}, by(PairsAbout)),
-    "start.json": ({"absent": None, "tuned": False, "pooling": "mean"}, by(StartAbout)),
-    "model.json": (
-        {"pooling": "cls", "maximum_length": 32, "head": "u,v", "strategy": "pair", "threshold": 0.5},
-        by(ModelAbout),
-    ),
-    "cell.json": (
-        {"place": {"encoder": "tiny"}, "data": "", "absent": None}
-        | {"runs": [{"seed": 1, "figures": {"f1": 0.5}, "notes": [{"loss": 0.5}]}]},
-        by(CellContent),
-    ),
-    "paraphrase.json": (
-        DRAWN | {"dataset": "mrpc", "pairs": {"test": 3}, "removed": {"a": 1}, "winner": None},
-        by(Paraphrase),
-    ),
-    "kept.json": (DRAWN | {"pairs": 3}, by(SavedMatrix)),
-    "pair_cost.json": (
-        {"absent": None, "encoder": "tiny", "sentences": 20, "corpus": 10_000}
-        | {"systems": [{"system": "alone", "runs": 9}]},
-        by(Cost),
-    ),
-    "component_focus.json": (
-        {"trees": [TREE], "learnt": [LEARNT], "draws": 2000, "epochs": 4, "seeds": [1]},
-        by(Grid),
-    ),
-    "learnt.json": ({"absent": None, "learnt": {"sick": [COMPONENT]}}, by(LearntFile)),
-    "scores.json": ({"test": {"UAS": 81.11}}, by(ParserScores)),
     "metrics.json": ({"student/lee/pearson": 0.65}, by(dict[str, float])),
 }
-OPTIONAL = {"pooling", "examples", "additional", "also", "seed", "UAS", "test", "mrpc"}  # a file may lack them
 
 
 def places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -168,40 +111,36 @@ def refused(read: Read, path: Path) -> None:
 @pytest.mark.parametrize("name", JSON)
 @pytest.mark.fault(41)
 def test_json_of_another_content(name: str, tmp_path: Path) -> None:
-    """`{}`, `[1]`, a key that is missing and every value of another type are refused, by the file and place.
+    check_other_contents(*JSON[name], tmp_path / name)
 
-    A set in place of a value stands for what no schema allows: each value is replaced by an object of objects.
+
+def check_other_contents(right: Any, read: Read, path: Path) -> None:
+    """Check that `{}`, `[1]`, a missing key and every value of another type are refused, by the file and place.
+
+    An object of objects in place of a value stands for what no schema allows.
     """
-    right, read = JSON[name]
-    path = tmp_path / name
     write_json(path, right)
     read(path)
-    if name not in ("systems.json", "scores.json", "metrics.json"):  # a table without rows is one
-        write_json(path, {})
-        refused(read, path)
-    for content in ([1], [], "text", 3, None):
+    table = path.name in ("systems.json", "scores.json", "metrics.json")  # one without rows is a table, too
+    others: list[object] = [[1], [], "text", 3, None, *([] if table else [{}])]
+    for content in others:
         write_json(path, content)
         refused(read, path)
     free = ("place", "notes", "details")  # of any content
     for place in places(right):
-        if any(part in free for part in place[:-1]):
-            continue
-        write_json(path, changed(right, place, {"nobody": {"has": ["this"]}}))
-        refused(read, path)
-    if isinstance(right, dict) and name not in ("systems.json", "scores.json", "metrics.json"):
-        for key in set(right) - {"pooling", "additional", "also", "examples"}:
-            write_json(path, {other: value for other, value in right.items() if other != key})
+        if not any(part in free for part in place[:-1]):
+            write_json(path, changed(right, place, {"nobody": {"has": ["this"]}}))
             refused(read, path)
+    for key in set() if table else set(right) - {"pooling", "additional", "also", "examples"}:
+        write_json(path, {other: value for other, value in right.items() if other != key})
+        refused(read, path)
 
 
-@pytest.mark.parametrize("name", JSON)
 @pytest.mark.fault(40)
-def test_json_that_is_cut_short_or_is_not_a_file(name: str, tmp_path: Path) -> None:
+def test_json_that_is_cut_short_or_is_not_a_file(tmp_path: Path) -> None:
     """A FIFO or a directory in the place of a file is refused before it is opened; so is what is not JSON."""
-    right, read = JSON[name]
-    path = tmp_path / name
-    path.parent.mkdir(exist_ok=True)
-    whole = json.dumps(right).encode()
+    path, read = tmp_path / "counters.json", by(Counted)
+    whole = json.dumps(COUNTED).encode()
     for content in (b"", whole[: len(whole) // 2], b"[" * 100_000, b"\xff" + whole, b"NaN"):
         path.write_bytes(content)
         refused(read, path)
@@ -224,28 +163,26 @@ def test_counters_with_a_flipped_bit(tmp_path: Path) -> None:
     refused(by(Counted), path)
 
 
-@pytest.mark.fault(41)
-def test_figures_that_cannot_be(tmp_path: Path) -> None:
-    """Numbers that contradict each other, or lie outside of their range, are refused without a checksum."""
-    for name, place, value, message in (
+@pytest.mark.parametrize(
+    ("name", "place", "value", "message"),
+    [
         ("counters.json", ("kept",), 8, "total 10 is not kept 8"),
         ("counters.json", ("dropped", "rare"), -3, "greater than or equal to 0"),
-        ("examples.json", ("cosines", "student"), [0.5] * 5, "at least 6 items"),
-        ("examples.json", ("cosines", "student", 0), 1.5, "less than or equal to"),
-        ("examples.json", ("words", "refined", 0, "cosines"), [[0.5]], "a value for each column"),
-        ("component_focus.json", ("trees", 0, "heads"), [3, 0], "a head outside of it"),
-        ("paraphrase.json", ("curves", 0, "f1"), [0.7], "differ in length"),
-        ("learnt.json", ("learnt", "sick", 0, "gold"), [0.1, 0.2], "2 human ratings"),
         ("config.json", ("dimension",), 0, "greater than or equal to 1"),
         ("config.json", ("dimension",), "64", "valid integer"),
-        ("model.json", ("head",), "u+v+w", "not a valid Combination"),
-    ):
-        right, read = JSON[name]
-        path = tmp_path / name
-        write_json(path, changed(right, place, value))
-        refused(read, path)
-        with pytest.raises(InputError, match=message):
-            read(path)
+    ],
+)
+@pytest.mark.fault(41)
+def test_figures_that_cannot_be(name: str, place: tuple[Any, ...], value: object, message: str, tmp_path: Path) -> None:
+    check_refused(*JSON[name], tmp_path / name, place, value, message)
+
+
+def check_refused(right: Any, read: Read, path: Path, place: tuple[Any, ...], value: object, message: str) -> None:
+    """Check that a content with another value is refused: one that contradicts others, or is out of its range."""
+    write_json(path, changed(right, place, value))
+    refused(read, path)
+    with pytest.raises(InputError, match=message):
+        read(path)
 
 
 FIGURE = Result("student", "lee", "test", "mean", "pearson", 0.65, 50)
@@ -352,18 +289,3 @@ def test_a_figure_with_a_flipped_bit(tmp_path: Path, monkeypatch: pytest.MonkeyP
         write_json(figures, {"pearson": 0.7})  # the run itself may write it anew
         assert read_json(figures, dict[str, float]) == {"pearson": 0.7}
     assert read_rows(table, {})[0]["value"] == "1.6500"  # outside of a ledger nothing is known
-
-
-@pytest.mark.fault(41)
-def test_a_damaged_model_of_pairs_is_not_published(tmp_path: Path) -> None:
-    """The best cell is copied to models/paraphraser only if its reader would take it."""
-    about, weights = tmp_path / "pairs.json", tmp_path / "model.safetensors"
-    right = JSON["model.json"][0]
-    write_json(about, right)
-    write_tensors(weights, {"n": NUMBERS["n"].to_numpy()})
-    refuse_damaged(tmp_path)
-    for path, content in ((about, b"{}"), (about, b""), (weights, b"{}"), (weights, weights.read_bytes()[:40])):
-        kept = path.read_bytes()
-        path.write_bytes(content)
-        refused(lambda _: refuse_damaged(tmp_path), path)
-        path.write_bytes(kept)

@@ -1,6 +1,5 @@
 """What a run does not have, with its reason: in JSON, and in place of a figure."""
 
-import ast
 import doctest
 from pathlib import Path
 
@@ -9,10 +8,8 @@ import pytest
 from sentence_distillery.io import unavailable
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.unavailable import Unavailable, from_json, from_text, read_unavailable, to_json, to_text
-from tests.workspace import ROOT
 
 REASON = Unavailable("undefined: a reason, with commas: and colons")
-SOURCES = [path for top in ("sentence_distillery", "stages") for path in (ROOT / top).rglob("*.py")]
 
 
 @pytest.mark.parametrize("given", [None, REASON, Unavailable("")])
@@ -41,14 +38,3 @@ def test_a_file_without_the_key(content: object, tmp_path: Path) -> None:
 
 def test_the_examples() -> None:
     assert doctest.testmod(unavailable) == doctest.TestResults(failed=0, attempted=5)
-
-
-def test_one_type_has_the_reason() -> None:
-    """No function returns a reason as a plain text."""
-    named = [
-        (path.name, node.name, ast.unparse(node.returns))
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and "why_" in node.name and node.returns is not None
-    ]
-    assert named and all(returns == "Unavailable | None" for *_, returns in named), named

@@ -6,17 +6,18 @@ import pytest
 
 from stages import paths
 from tests.look import WIDTHS, browser_needed, chromium, faults
+from tests.reproductions import test_pages
 from tests.sentence_distillery.reporting import test_report
 
 LARGEST_PAGE = 500_000  # bytes
-workspace = test_report.workspace
+run, workspace = test_pages.run, test_pages.workspace
 
 
 @pytest.mark.endurance
 @browser_needed
 def test_nothing_overlaps_or_overflows_on_a_telephone_or_a_laptop(workspace: Path) -> None:
     test_report.page()
-    test_report.paper("paper1")
+    test_pages.paper("paper1")
     pages = sorted(paths.REPORTS.glob("*.html"))
     assert len(pages) == 4
     with chromium() as browser:
@@ -28,7 +29,7 @@ def test_nothing_overlaps_or_overflows_on_a_telephone_or_a_laptop(workspace: Pat
 
 def test_a_page_is_light_and_has_a_dark_mode(workspace: Path) -> None:
     test_report.page()
-    test_report.paper("paper1")
+    test_pages.paper("paper1")
     for page in paths.REPORTS.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert len(text.encode()) < LARGEST_PAGE

@@ -21,11 +21,3 @@ def test_the_bar_of_another_library_becomes_lines_of_a_log(
         sys.stderr.write("a warning")
     assert any("tokens" in line and "2/3" in line for line in caplog.messages)
     assert "a warning" in capsys.readouterr().err
-
-
-def test_between_two_lines_are_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
-    with progress.others_logged():
-        for _ in tqdm(range(100), desc="tokens", mininterval=0.0):
-            pass
-    assert len(caplog.messages) <= 1

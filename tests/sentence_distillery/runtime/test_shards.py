@@ -6,15 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import pytest
 from distributed import Client
-from numpy.typing import NDArray
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.runtime import shards
@@ -25,7 +23,6 @@ from tests.sockets import listening
 from tests.waiting import FOREVER, LIMIT, wait_until
 from tests.workspace import ROOT, worker_processes
 
-GIVEN: list[NDArray[np.float64]] = []
 HERE = Shards(processes=1, dask=None)
 TWO = Shards(processes=2, dask=None)
 
@@ -53,25 +50,6 @@ def die_once(marker: Path, number: int) -> int:
         marker.touch()
         die(number)
     return number
-
-
-def give(array: NDArray[np.float64]) -> None:
-    GIVEN.append(array)
-
-
-def share_array() -> Callable[[], None]:
-    """Called here; each worker calls its result."""
-    GIVEN.append(np.arange(1e6))
-    return partial(give, GIVEN[0])
-
-
-def given_array(shard: int) -> tuple[int, float]:
-    (array,) = GIVEN
-    return os.getpid(), array[shard]
-
-
-def refuse_to_prepare() -> Callable[[], None]:
-    raise InputError("no model: give another")
 
 
 def results(function: object, items: range, where: Shards) -> list[object]:
@@ -114,24 +92,6 @@ def test_no_more_processes_than_shards() -> None:
     with map_shards(square, range(1), Shards(processes=8, dask=None)) as mapped:
         assert list(mapped) == [0]
         assert len(worker_processes(os.getpid())) == 1
-
-
-def test_prepared_once_for_all_processes() -> None:
-    GIVEN.clear()
-    with map_shards(given_array, range(40), TWO, prepare=share_array) as mapped:
-        processes, values = zip(*mapped, strict=True)
-    assert len(GIVEN) == 1  # here
-    assert os.getpid() not in processes
-    assert values == tuple(range(40))
-
-
-def test_bad_input_while_preparing() -> None:
-    with (
-        pytest.raises(InputError, match=r"^no model: give another$"),
-        map_shards(square, range(3), TWO, prepare=refuse_to_prepare) as mapped,
-    ):
-        list(mapped)
-    assert not worker_processes(os.getpid())
 
 
 @pytest.mark.fault(9)

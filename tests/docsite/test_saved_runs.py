@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from docsite.tables.own import table_of_run as table
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Figure, Unavailable
-from sentence_distillery.reporting.publish import keep_run, table
+from stages.reporting.publish import keep_run
 
 
 def rows(system: str, value: Figure, speed: Figure) -> list[Result]:
