@@ -90,7 +90,7 @@ def test_labels_of_other_texts_are_refused(tmp_path: Path) -> None:
 
 def test_test_sets_are_left_out() -> None:
     corpus = Corpus()
-    corpus.add(["Wie geht es?", "Danke."], np.ones((2, 3), np.float16), frozenset([bare_text("wie geht es")]))
+    corpus.add(["Wie geht es?", "Danke."], "de", np.ones((2, 3), np.float16), frozenset([bare_text("wie geht es")]))
     assert corpus.texts == ["Danke."]
 
 
