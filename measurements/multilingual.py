@@ -12,6 +12,7 @@ and the vocabulary is ours.
 
 import argparse
 import csv
+import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -22,7 +23,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from measurements.peers import PEERS
-from measurements.release.multilingual.build import COUNTS
+from measurements.release.multilingual.build import COUNTS, Plan, examples, fitted_targets
 from measurements.release.multilingual.corpus import Share
 from measurements.release.multilingual.evaluation import Encode, Part, Scores, measure, similarity
 from measurements.release.multilingual.labels import label
@@ -31,6 +32,7 @@ from sentence_distillery import load
 from sentence_distillery.encoder.persistence.finding import RELEASED
 from sentence_distillery.encoder.tokenizer import CONTINUATION
 from sentence_distillery.io.artifacts import atomic_file
+from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.use import embed
 
@@ -48,11 +50,37 @@ def encoders(place: Path) -> Iterator[tuple[str, Encode, frozenset[str]]]:
     for name in (OURS, RELEASED):
         encoder = load(name)
         yield name, encoder.encode, frozenset(encoder.tokenizer.get_vocab())
-    yield "USE multilingual", embed, frozenset()
     yield MODEL2VEC, model2vec(load(OURS).tokenizer, place / "labels/tokens"), frozenset()
     wordllama: Any = PEERS["WordLlama"].load(None)  # type: ignore[arg-type]
     if not isinstance(wordllama, Unavailable):
         yield "WordLlama", lambda texts: np.asarray(wordllama.encode(texts)), frozenset()
+
+    # The teacher, and what it loses in our space and without the order of words.
+    mapping = fitted_targets(Plan(place, place), load(), embed, examples(place)).mapping
+    teacher = kept(place / "labels/measured")
+    yield "USE multilingual", teacher, frozenset()
+    yield "USE multilingual, mapped", lambda texts: teacher(texts) @ mapping, frozenset()
+    yield "USE multilingual, words sorted", lambda texts: teacher([in_alphabet(text) for text in texts]), frozenset()
+
+
+def kept(directory: Path) -> Encode:
+    """Return the teacher, whose vectors of each list of texts are kept."""
+
+    def encode(texts: list[str]) -> Floats:
+        name = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+        return label(texts, directory / name, embed).astype(np.float32)
+
+    return encode
+
+
+def in_alphabet(text: str) -> str:
+    """Put the words of a text in alphabetical order.
+
+    Example:
+        >>> in_alphabet("Der Hund beißt den Mann.")
+        'Der Hund Mann. beißt den'
+    """
+    return " ".join(sorted(text.split()))
 
 
 def model2vec(tokenizer: Tokenizer, vectors: Path) -> Encode:

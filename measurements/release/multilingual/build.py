@@ -143,7 +143,7 @@ def build_from(
     """
     english = sentence_distillery.load()
     tokens = _vocabulary(plan, table, words, _tokens(english))
-    targets = _targets(plan, english, teacher, sentences)
+    targets = fitted_targets(plan, english, teacher, sentences)
     own = [token for token in _tokens(english) if not token.startswith(CONTINUATION)]
     own = own[: plan.sizes.english]
     barred = frozenset(map(bare_text, barred_texts(plan.sets))) if plan.sets else frozenset[str]()
@@ -227,8 +227,8 @@ def _vocabulary(
     return tokens
 
 
-def _targets(plan: Plan, english: StaticEncoder, teacher: Embed, sentences: Sequence[str]) -> Targets:
-    """Fit the map from the teacher's space on English sentences."""
+def fitted_targets(plan: Plan, english: StaticEncoder, teacher: Embed, sentences: Sequence[str]) -> Targets:
+    """Fit the map from the teacher's space to the English encoder's on English sentences."""
     labels = plan.place / "labels"
 
     def vectors(texts: list[str]) -> Floats:
