@@ -1,8 +1,8 @@
 """How good is the multilingual encoder by language? `python -m measurements.multilingual SETS ENGLISH --part test`.
 
 Writes reports/multilingual.csv: a line for each encoder and language, on the sets that
-`measurements.release.multilingual.evaluation` describes. English is measured on STS-B alone. The speed is that of one
-process on Tatoeba's sentences, repeated; runs of ours and of model2vec alternate, and the fastest of three counts.
+`measurements.release.multilingual.evaluation` describes. English is measured on STS-B alone. The speed is that on
+Tatoeba's sentences, new to the encoder, by the time of the processor; runs of ours and of model2vec alternate.
 
 model2vec is made as `model2vec.distill` makes it, with the functions and defaults of that package: the teacher's vector
 of each token alone, principal components, and less weight for the tokens that come first in the vocabulary. `distill`
@@ -14,7 +14,7 @@ import argparse
 import csv
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -25,9 +25,9 @@ from tokenizers import Tokenizer
 from measurements.peers import PEERS
 from measurements.release.multilingual.build import COUNTS, Plan, examples, fitted_targets
 from measurements.release.multilingual.corpus import Share
-from measurements.release.multilingual.evaluation import Encode, Part, Scores, measure, similarity
+from measurements.release.multilingual.evaluation import Encode, Part, Scores, measure, similarity, tatoeba
 from measurements.release.multilingual.labels import label
-from measurements.release.multilingual.languages import ENGLISH, LANGUAGES
+from measurements.release.multilingual.languages import BY_CODE, ENGLISH, LANGUAGES
 from sentence_distillery import load
 from sentence_distillery.encoder.persistence.finding import RELEASED
 from sentence_distillery.encoder.tokenizer import CONTINUATION
@@ -39,7 +39,8 @@ from sentence_distillery.teachers.use import embed
 ROOT: Final = Path(__file__).parents[1]
 OURS: Final = "released-multilingual"
 MODEL2VEC: Final = "model2vec"
-REPEATED: Final = 20  # times that Tatoeba's sentences are encoded
+TEACHER: Final = "USE multilingual"
+ASKED: Final = ("de", "es", "fr")  # where the limits of the teacher are measured
 RUNS: Final = 3
 DIMENSIONS: Final = 256  # defaults of model2vec.distill
 SIF: Final = 1e-4
@@ -50,17 +51,20 @@ def encoders(place: Path) -> Iterator[tuple[str, Encode, frozenset[str]]]:
     for name in (OURS, RELEASED):
         encoder = load(name)
         yield name, encoder.encode, frozenset(encoder.tokenizer.get_vocab())
-    yield MODEL2VEC, model2vec(load(OURS).tokenizer, place / "labels/tokens"), frozenset()
+    yield MODEL2VEC, model2vec(load(OURS).tokenizer, place), frozenset()
     wordllama: Any = PEERS["WordLlama"].load(None)  # type: ignore[arg-type]
     if not isinstance(wordllama, Unavailable):
         yield "WordLlama", lambda texts: np.asarray(wordllama.encode(texts)), frozenset()
 
-    # The teacher, and what it loses in our space and without the order of words.
-    mapping = fitted_targets(Plan(place, place), load(), embed, examples(place)).mapping
+    yield TEACHER, kept(place / "labels/measured"), frozenset()
+
+
+def limits(place: Path) -> Iterator[tuple[str, Encode]]:
+    """Yield the teacher in our space, and without the order of words."""
     teacher = kept(place / "labels/measured")
-    yield "USE multilingual", teacher, frozenset()
-    yield "USE multilingual, mapped", lambda texts: teacher(texts) @ mapping, frozenset()
-    yield "USE multilingual, words sorted", lambda texts: teacher([in_alphabet(text) for text in texts]), frozenset()
+    mapping = fitted_targets(Plan(place, place), load(), embed, examples(place)).mapping
+    yield f"{TEACHER}, mapped", lambda texts: teacher(texts) @ mapping
+    yield f"{TEACHER}, words sorted", lambda texts: teacher([in_alphabet(text) for text in texts])
 
 
 def kept(directory: Path) -> Encode:
@@ -83,29 +87,38 @@ def in_alphabet(text: str) -> str:
     return " ".join(sorted(text.split()))
 
 
-def model2vec(tokenizer: Tokenizer, vectors: Path) -> Encode:
-    """Make a model2vec model of the teacher's vectors of our tokens, which are kept in the directory `vectors`."""
+def model2vec(tokenizer: Tokenizer, place: Path) -> Encode:
+    """Make a model2vec model of the teacher's vectors of our tokens, which are kept in the directory of the build."""
     from model2vec import StaticModel
     from model2vec.distill.inference import apply_pca, compute_weights
 
-    numbers = tokenizer.get_vocab()
-    tokens = [token.removeprefix(CONTINUATION) for token in sorted(numbers, key=lambda token: numbers[token])]
-    found = apply_pca(label(tokens, vectors, embed).astype(np.float32), DIMENSIONS)
+    chosen = (place / "vocabulary.txt").read_text().split("\n")[:-1]
+    taught = label([token.removeprefix(CONTINUATION) for token in chosen], place / "labels/tokens", embed)
+    rows, numbers = {token: row for row, token in enumerate(chosen)}, tokenizer.get_vocab()
+    own = taught[[rows[token] for token in sorted(numbers, key=lambda token: numbers[token])]]
+    found = apply_pca(own.astype(np.float32), DIMENSIONS)
     weighted = found * compute_weights(len(found), SIF)[:, None]
     encode: Encode = StaticModel(weighted.astype(np.float32), tokenizer, normalize=True).encode
     return encode
 
 
-def speeds(encodes: Mapping[str, Encode], texts: list[str]) -> dict[str, int]:
-    """Measure texts a second of each encoder in turn, the fastest of three runs."""
-    many = texts * REPEATED
-    seconds: dict[str, list[float]] = {name: [] for name in encodes}
+def speeds(makers: Mapping[str, Callable[[], Encode]], texts: list[str], before: list[str]) -> dict[str, int]:
+    """Measure texts a second of processor time of each encoder in turn, the fastest of three runs.
+
+    Args:
+        makers: Make each encoder anew, since ours remembers words.
+        texts: That are timed.
+        before: Read first, and not timed.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in makers}
     for _ in range(RUNS):
-        for name, encode in encodes.items():
-            start = time.perf_counter()
-            encode(many)
-            seconds[name].append(time.perf_counter() - start)
-    return {name: round(len(many) / min(each)) for name, each in seconds.items()}
+        for name, maker in makers.items():
+            encode = maker()
+            encode(before)
+            start = time.process_time()
+            encode(texts)
+            seconds[name].append(time.process_time() - start)
+    return {name: round(len(texts) / min(each)) for name, each in seconds.items()}
 
 
 def lines(sets: Path, english: Path, part: Part, place: Path) -> Iterator[dict[str, Any]]:
@@ -113,15 +126,23 @@ def lines(sets: Path, english: Path, part: Part, place: Path) -> Iterator[dict[s
     with (place / COUNTS).open(newline="") as opened:
         counted = {row.pop("language"): row for row in csv.DictReader(opened)}
     found = list(encoders(place))
-    timed = {name: encode for name, encode, _ in found if name in (OURS, MODEL2VEC)}
-    files = {each.code: sets / f"tatoeba/tatoeba.{each.dictionary}-eng.{each.dictionary}" for each in LANGUAGES}
-    rates = {code: speeds(timed, file.read_text().splitlines()) for code, file in files.items() if file.exists()}
+    second = next(encode for name, encode, _ in found if name == MODEL2VEC)
+    makers = {OURS: lambda: load(OURS).encode, MODEL2VEC: lambda: second}
+    rates = {}
+    for language in LANGUAGES:
+        sides = tatoeba(sets, language)
+        if sides:
+            rates[language.code] = speeds(makers, *sides)
     for name, encode, tokens in found:
         scores = [Scores(ENGLISH, similarity(encode, english / f"stsb-en-{part}.csv"), None)]
         for score in (*scores, *measure(encode, sets, part, tokens)):
             trained = counted[score.language] if name == OURS else dict.fromkeys(Share._fields)
             rate = rates.get(score.language, {}).get(name)
             yield {"encoder": name, "part": part, "texts_per_second": rate} | asdict(score) | trained
+    for name, encode in limits(place):
+        for score in measure(encode, sets, part, languages=[BY_CODE[code] for code in ASKED]):
+            nothing = dict.fromkeys(Share._fields)
+            yield {"encoder": name, "part": part, "texts_per_second": None} | asdict(score) | nothing
 
 
 def main() -> None:

@@ -5,6 +5,8 @@ import logging
 import sys
 from pathlib import Path
 
+import torch
+
 from measurements.release.multilingual.build import Plan, build
 from measurements.release.multilingual.card import figures
 from measurements.release.multilingual.evaluation import measure
@@ -22,6 +24,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--part", choices=["dev", "test"], default="dev", help="of the sets, to measure on")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    torch.set_num_threads(1)  # on a shared machine, more threads wait for each other most of the time
     encoder = build(Plan(options.place, options.output, sets=options.sets))
     if options.sets:
         tokens = frozenset(encoder.tokenizer.get_vocab())
