@@ -139,6 +139,10 @@ def lines(sets: Path, english: Path, part: Part, place: Path) -> Iterator[dict[s
             trained = counted[score.language] if name == OURS else dict.fromkeys(Share._fields)
             rate = rates.get(score.language, {}).get(name)
             yield {"encoder": name, "part": part, "texts_per_second": rate} | asdict(score) | trained
+    for code in sorted(set(counted) - {ENGLISH} - set(rates)):  # trained on, and not measured
+        yield (
+            {"encoder": OURS, "part": part, "texts_per_second": None} | asdict(Scores(code, None, None)) | counted[code]
+        )
     for name, encode in limits(place):
         for score in measure(encode, sets, part, languages=[BY_CODE[code] for code in ASKED]):
             nothing = dict.fromkeys(Share._fields)
