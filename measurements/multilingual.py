@@ -127,7 +127,7 @@ def lines(sets: Path, english: Path, part: Part, place: Path) -> Iterator[dict[s
         counted = {row.pop("language"): row for row in csv.DictReader(opened)}
     found = list(encoders(place))
     second = next(encode for name, encode, _ in found if name == MODEL2VEC)
-    makers = {OURS: lambda: load(OURS).encode, MODEL2VEC: lambda: second}
+    makers: dict[str, Callable[[], Encode]] = {OURS: lambda: load(OURS).encode, MODEL2VEC: lambda: second}
     rates = {}
     for language in LANGUAGES:
         sides = tatoeba(sets, language)

@@ -11,7 +11,7 @@ from measurements.release.multilingual.build import Plan, build
 from measurements.release.multilingual.card import figures
 from measurements.release.multilingual.evaluation import measure
 from sentence_distillery.encoder.persistence.finding import MULTILINGUAL_DIRECTORY
-from sentence_distillery.encoder.persistence.writing import CARD
+from sentence_distillery.encoder.persistence.names import CARD
 from sentence_distillery.io.artifacts import InputError
 
 
