@@ -6,9 +6,10 @@ vocabulary    the tokens                                               vocabular
 labels        the teacher's vectors, by shards of 2,000 texts          labels/
 training      the token vectors, saved after each epoch                training.safetensors
 settling      the same once more, with targets by the student          settling.safetensors
-model         the table in int8, with its card                         models/multilingual
+model         the table in int8, with its card                         languages.csv and models/multilingual
 """
 
+import csv
 import gzip
 import logging
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,16 @@ from tokenizers import Tokenizer
 import sentence_distillery
 from measurements.release.multilingual import sources, training, vocabulary
 from measurements.release.multilingual.card import card
-from measurements.release.multilingual.corpus import Sizes, Targets, assemble, bare_text, of_language, pair_table
+from measurements.release.multilingual.corpus import (
+    Share,
+    Sizes,
+    Targets,
+    assemble,
+    bare_text,
+    of_language,
+    pair_table,
+    shares,
+)
 from measurements.release.multilingual.evaluation import barred_texts
 from measurements.release.multilingual.labels import Embed, label
 from measurements.release.multilingual.languages import LANGUAGES
@@ -42,6 +52,7 @@ from sentence_distillery.teachers.use import embed
 log = logging.getLogger(__name__)
 
 SEED: Final = 7
+COUNTS: Final = "languages.csv"
 
 
 @dataclass(frozen=True)
@@ -109,7 +120,7 @@ def build_from(
     """
     english = sentence_distillery.load()
     tokens = _vocabulary(plan, table, words, _tokens(english))
-    targets = _targets(plan, english, teacher, sentences)
+    targets = fitted_targets(plan, english, teacher, sentences)
     own = [token for token in _tokens(english) if not token.startswith(CONTINUATION)]
     own = own[: plan.sizes.english]
     barred = frozenset(map(bare_text, barred_texts(plan.sets))) if plan.sets else frozenset[str]()
@@ -123,7 +134,9 @@ def build_from(
     trained = training.train(trained.copy(), ids, made, plan.settling, plan.place / "settling.safetensors")
     encoder = compress(StaticEncoder(*without_untrained(tokens, trained)), precision="int8")
     plan.output.parent.mkdir(parents=True, exist_ok=True)
-    save_model(encoder, plan.output, card(plan.dimension, len(encoder.stored), len(corpus.texts), origins))
+    counted = shares(corpus, ids)
+    _write_counts(plan.place / COUNTS, counted)
+    save_model(encoder, plan.output, card(plan.dimension, len(encoder.stored), counted, origins))
     return encoder
 
 
@@ -146,6 +159,14 @@ def without_untrained(tokens: Sequence[str], table: Floats) -> tuple[Tokenizer, 
         if trained[place] or token == UNKNOWN or len(token.removeprefix(CONTINUATION)) == 1
     ]
     return static_tokenizer([tokens[place] for place in kept]), table[kept]
+
+
+def _write_counts(file: Path, counted: Mapping[str, Share]) -> None:
+    """Write what each language has among the texts, a line each."""
+    with file.open("w", newline="") as opened:
+        writer = csv.writer(opened, lineterminator="\n")
+        writer.writerow(["language", *Share._fields])
+        writer.writerows([code, *share] for code, share in counted.items())
 
 
 def _tokens(encoder: StaticEncoder) -> list[str]:
@@ -178,8 +199,8 @@ def _vocabulary(
     return tokens
 
 
-def _targets(plan: Plan, english: StaticEncoder, teacher: Embed, sentences: Sequence[str]) -> Targets:
-    """Fit the map from the teacher's space on English sentences."""
+def fitted_targets(plan: Plan, english: StaticEncoder, teacher: Embed, sentences: Sequence[str]) -> Targets:
+    """Fit the map from the teacher's space to the English encoder's on English sentences."""
     labels = plan.place / "labels"
 
     def vectors(texts: list[str]) -> Floats:

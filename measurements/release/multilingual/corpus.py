@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from measurements.release.multilingual.labels import Embed, label
-from measurements.release.multilingual.languages import LANGUAGES, Language
+from measurements.release.multilingual.languages import ENGLISH, LANGUAGES, Language
 from measurements.release.multilingual.parallel import FEWEST_BLANKS, Pair
 from measurements.release.multilingual.training import joined
-from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 WITHOUT_BLANKS: Final = ("ja", "th", "zh")
 FEWEST_CHARACTERS: Final = 10  # of a sentence in these
@@ -32,36 +32,51 @@ LONGEST_LABELLED: Final = 160  # characters
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many texts are taken, of each language."""
+    """How many texts are taken, of each language.
 
-    pairs: int = 60_000  # Pairs
-    # of them, sentences that the teacher labels; of a language that it does not know, their translations
-    sentences: int = 8_000
-    words: int = 10_000  # Words of general text
-    examples: int = 30_000  # German sentences of a dictionary, with their translations
-    english: int = 60_000  # Whole words of the English encoder, the first ones
+    Attributes:
+        pairs: Pairs.
+        sentences: Of them, sentences that the teacher labels; of a language that it does not know, their translations.
+        words: Words of general text.
+        examples: German sentences of a dictionary, with their translations.
+        english: Whole words of the English encoder, the first ones.
+    """
+
+    pairs: int = 60_000
+    sentences: int = 16_000
+    words: int = 10_000
+    examples: int = 30_000
+    english: int = 60_000
 
 
 @dataclass
 class Corpus:
-    """Texts to learn from."""
+    """Texts to learn from.
 
-    texts: list[str] = field(default_factory=list)  # in any of the languages
-    # their targets in the English encoder's space: arrays (texts, dimension) float16
+    Attributes:
+        texts: In any of the languages.
+        languages: The ISO 639-1 code of each.
+        targets: Their targets in the English encoder's space: arrays (texts, dimension) float16.
+        translations: The English translation of each text whose target comes from that alone, else "".
+    """
+
+    texts: list[str] = field(default_factory=list)
+    languages: list[str] = field(default_factory=list)
     targets: list[NDArray[np.float16]] = field(default_factory=list)
-    # the English translation of each text whose target comes from that alone, else ""
     translations: list[str] = field(default_factory=list)
 
     def add(
         self,
         texts: Sequence[str],
+        language: str,
         targets: NDArray[np.float16],
         barred: frozenset[str],
         translations: Sequence[str] = (),
     ) -> None:
-        """Add texts but those whose bare form is barred, and those without a target."""
+        """Add texts of a language but those whose bare form is barred, and those without a target."""
         kept = np.array([bare_text(text) not in barred for text in texts], dtype=bool) & targets.any(axis=1)
         self.texts.extend(text for text, keep in zip(texts, kept, strict=True) if keep)
+        self.languages.extend([language] * int(kept.sum()))
         self.targets.append(targets[kept])
         given = translations or [""] * len(texts)
         self.translations.extend(text for text, keep in zip(given, kept, strict=True) if keep)
@@ -74,6 +89,31 @@ class Corpus:
             made = unit_rows(encode([self.translations[row] for row in rows])[:, : targets.shape[1]])
             targets[rows[made.any(axis=1)]] = made[made.any(axis=1)]
         return targets
+
+
+class Share(NamedTuple):
+    """What a language has: its texts, those of them with a say of the teacher, and their different tokens."""
+
+    texts: int
+    taught: int
+    tokens: int
+
+
+def shares(corpus: Corpus, ids: TokenIds) -> dict[str, Share]:
+    """Count the texts of each language, given the tokens of all texts.
+
+    Example:
+        >>> corpus = Corpus(["Haus", "Haus"], ["de", "de"], [], ["", "house"])
+        >>> shares(corpus, TokenIds.from_lists([[4], [4]]))
+        {'de': Share(texts=2, taught=1, tokens=1)}
+    """
+    codes, alone = np.array(corpus.languages), np.array([bool(text) for text in corpus.translations])
+    found = {}
+    for code in sorted(set(corpus.languages)):
+        rows = np.flatnonzero(codes == code)
+        tokens = len(np.unique(ids.take(rows).ids))
+        found[code] = Share(len(rows), len(rows) - int(alone[rows].sum()), tokens)
+    return found
 
 
 def bare_text(text: str) -> str:
@@ -152,24 +192,32 @@ def assemble(
 ) -> Corpus:
     """Make the texts and targets of all languages.
 
-    `table`: the pairs of all languages; `words`: Frequent words of each language that the teacher knows;
-    `english_words`: the English encoder's whole words; `examples`: English sentences; `targets`: Makes the targets, and
-    keeps the teacher's vectors; `sizes`: how many texts; `barred`: Bare texts of the test sets; `log`: Takes a line for
-    each language. Returns the texts with their targets.
+    Args:
+        table: The pairs of all languages.
+        words: Frequent words of each language; those of a language that the teacher does not know are not used.
+        english_words: The English encoder's whole words.
+        examples: English sentences.
+        targets: Makes the targets, and keeps the teacher's vectors.
+        sizes: How many texts.
+        barred: Bare texts of the test sets.
+        log: Takes a line for each language.
+
+    Returns:
+        The texts with their targets.
     """
     corpus = Corpus()
     for language in LANGUAGES:
         pairs, count = in_order(of_language(table, language.code), language, sizes, seed=7)
         labelled = pairs["text" if language.taught else "english"].to_pylist()[:count]
-        _add_pairs(corpus, pairs, targets.taught(labelled, language.code), targets, barred)
-        listed = list(words.get(language.code, ()))[: sizes.words]
+        _add_pairs(corpus, language.code, pairs, targets.taught(labelled, language.code), targets, barred)
+        listed = list(words.get(language.code, ()))[: sizes.words] if language.taught else []
         if listed:
-            corpus.add(listed, joined(targets.taught(listed, f"{language.code}-words")), barred)
+            corpus.add(listed, language.code, joined(targets.taught(listed, f"{language.code}-words")), barred)
         log(f"{language.name}: {len(pairs):,} pairs, {count:,} of them labelled, {len(listed):,} words")
     german = german_examples(of_language(table, "de"), sizes, seed=7)
-    _add_pairs(corpus, german, targets.taught(german["english"].to_pylist(), "de-examples"), targets, barred)
+    _add_pairs(corpus, "de", german, targets.taught(german["english"].to_pylist(), "de-examples"), targets, barred)
     for name, texts in (("en-examples", examples), ("en-words", english_words)):
-        corpus.add(texts, joined(targets.english(list(texts)), targets.taught(texts, name)), barred)
+        corpus.add(texts, ENGLISH, joined(targets.english(list(texts)), targets.taught(texts, name)), barred)
     return corpus
 
 
@@ -184,12 +232,14 @@ def german_examples(table: pa.Table, sizes: Sizes, seed: int) -> pa.Table:
     return table.take(np.random.default_rng(seed).permutation(np.array(fit, dtype=np.int64))[: sizes.examples])
 
 
-def _add_pairs(corpus: Corpus, pairs: pa.Table, taught: Floats, targets: Targets, barred: frozenset[str]) -> None:
-    """Add pairs, of which the first are labelled, and their English sides."""
+def _add_pairs(
+    corpus: Corpus, language: str, pairs: pa.Table, taught: Floats, targets: Targets, barred: frozenset[str]
+) -> None:
+    """Add pairs of a language, of which the first are labelled, and the English sides of these."""
     texts, english = pairs["text"].to_pylist(), pairs["english"].to_pylist()
     made = targets.english(english)
     made[: len(taught)] = joined(made[: len(taught)], taught)
     fit = np.array([bare_text(text) not in barred for text in english], dtype=bool)
     shown = len(taught)
-    corpus.add(texts, joined(made * fit[:, None]), barred, [""] * shown + english[shown:])
-    corpus.add(english[:shown], joined(made[:shown]), barred)
+    corpus.add(texts, language, joined(made * fit[:, None]), barred, [""] * shown + english[shown:])
+    corpus.add(english[:shown], ENGLISH, joined(made[:shown]), barred)

@@ -9,7 +9,7 @@ English sentences.
 """
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -67,16 +67,25 @@ def retrieval(encode: Encode, texts: list[str], english: list[str], part: Part) 
     return 100 * float(np.mean(cosines.argmax(axis=1) == rows))
 
 
-def measure(encode: Encode, sets: Path, part: Part, vocabulary: frozenset[str] = frozenset()) -> Iterator[Scores]:
+def measure(
+    encode: Encode,
+    sets: Path,
+    part: Part,
+    vocabulary: frozenset[str] = frozenset(),
+    languages: Sequence[Language] = LANGUAGES,
+) -> Iterator[Scores]:
     """Measure an encoder in each language that has a set.
 
-    `encode`: from texts to vectors, of any length; `sets`: the directory with `stsb/stsb-de-dev.csv` and
-    `tatoeba/tatoeba.deu-eng.deu`; `part`: "dev" for choices, "test" for reports; `vocabulary`: the tokens of the
-    encoder, for the share of known words.
+    Args:
+        encode: From texts to vectors, of any length.
+        sets: The directory with `stsb/stsb-de-dev.csv` and `tatoeba/tatoeba.deu-eng.deu`.
+        part: "dev" for choices, "test" for reports.
+        vocabulary: The tokens of the encoder, for the share of known words.
+        languages: To measure.
     """
-    for language in LANGUAGES:
+    for language in languages:
         rated = sets / f"stsb/stsb-{language.code}-{part}.csv"
-        sides = _sides(sets, language)
+        sides = tatoeba(sets, language)
         if not rated.exists() and not sides:
             continue
         known = without = None
@@ -93,7 +102,8 @@ def measure(encode: Encode, sets: Path, part: Part, vocabulary: frozenset[str] =
         )
 
 
-def _sides(sets: Path, language: Language) -> tuple[list[str], list[str]] | None:
+def tatoeba(sets: Path, language: Language) -> tuple[list[str], list[str]] | None:
+    """Read the sentences of a language and their English translations, None if there are none."""
     name = sets / f"tatoeba/tatoeba.{language.dictionary}-eng"
     files = [name.with_name(f"{name.name}.{side}") for side in (language.dictionary, "eng")]
     if not files[0].exists():

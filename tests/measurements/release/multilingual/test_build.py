@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import sentence_distillery
-from measurements.release.multilingual.__main__ import write_figures
-from measurements.release.multilingual.build import Plan, build_from
+from measurements.multilingual import in_alphabet, kept, model2vec, speeds
+from measurements.release.multilingual.build import COUNTS, Plan, build_from
+from measurements.release.multilingual.card import figures
 from measurements.release.multilingual.corpus import Corpus, Sizes, bare_text, pair_table
 from measurements.release.multilingual.evaluation import barred_texts, half, measure
 from measurements.release.multilingual.labels import label
@@ -67,6 +68,24 @@ def test_the_native_core_reads_it(plan: Plan) -> None:
     assert "Thai" in (plan.output / "README.md").read_text()
 
 
+def test_the_card_has_what_each_language_was_trained_on(plan: Plan) -> None:
+    with (plan.place / COUNTS).open(newline="") as opened:
+        counted = {row["language"]: row for row in csv.DictReader(opened)}
+    assert set(counted) == {"en", *WORDS["dog"]}
+    # Four translations, and the words if the teacher knows the language, which Hindi is not one of.
+    assert (counted["ru"]["texts"], counted["ru"]["taught"]) == ("8", "4")
+    assert (counted["hi"]["texts"], counted["hi"]["taught"]) == ("4", "0")
+    russian = counted["ru"]
+    row = f"| Russian | 8 | 4 | {russian['tokens']} |"
+    assert row in (plan.output / "README.md").read_text()
+    assert 4 <= int(russian["tokens"]) <= 30
+
+
+def test_words_of_a_language_that_the_teacher_cannot_read_are_not_labelled(plan: Plan) -> None:
+    assert (plan.place / "labels/ru-words").exists()
+    assert not (plan.place / "labels/hi-words").exists()
+
+
 def test_a_second_build_repeats_no_step(plan: Plan) -> None:
     before = (plan.output / "model.safetensors").read_bytes()
 
@@ -90,7 +109,7 @@ def test_labels_of_other_texts_are_refused(tmp_path: Path) -> None:
 
 def test_test_sets_are_left_out() -> None:
     corpus = Corpus()
-    corpus.add(["Wie geht es?", "Danke."], np.ones((2, 3), np.float16), frozenset([bare_text("wie geht es")]))
+    corpus.add(["Wie geht es?", "Danke."], "de", np.ones((2, 3), np.float16), frozenset([bare_text("wie geht es")]))
     assert corpus.texts == ["Danke."]
 
 
@@ -109,10 +128,26 @@ def test_figures_by_language(tmp_path: Path) -> None:
     assert [(score.language, round(score.similarity or 0), score.retrieval, score.known) for score in scores] == [
         ("de", 100, 100.0, 50.0)
     ]
-    write_figures(tmp_path / "figures.csv", scores, "dev")
-    assert (tmp_path / "figures.csv").read_text().splitlines()[1] == "dev,de,100.0,100.0,50.0,0.0"
+    assert figures(scores, "dev").splitlines()[-1] == "| German | 100.0 | 100.0 | 50 |"
     assert sorted(set(barred_texts(tmp_path))) == ["a", "b"]
     assert set(half(10, "dev")).isdisjoint(half(10, "test"))
+
+
+def test_model2vec_has_our_tokens_and_the_teachers_vectors(plan: Plan) -> None:
+    tokenizer = sentence_distillery.load(plan.output).tokenizer
+    encode = model2vec(tokenizer, plan.place)
+    storm, same, dog = encode(["Sturm", "буря", "собака"])
+    assert storm @ same > storm @ dog
+    assert set(speeds({"model2vec": lambda: encode}, ["Sturm"] * 1000, ["storm"])) == {"model2vec"}
+
+
+def test_the_teachers_vectors_of_a_set_are_kept(tmp_path: Path) -> None:
+    texts = ["Der Hund beißt den Mann.", "Den Mann beißt der Hund."]
+    first = kept(tmp_path)(texts)
+    assert [path.name for path in tmp_path.rglob("*.npy")] == ["00000000.npy"]
+    np.testing.assert_array_equal(kept(tmp_path)(texts), first)
+    assert np.abs(first - embed(texts)).max() < 1e-3
+    assert in_alphabet(texts[0]) == "Der Hund Mann. beißt den"
 
 
 def test_what_is_not_built_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
