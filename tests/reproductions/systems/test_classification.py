@@ -39,10 +39,6 @@ def blobs(seed: int) -> np.ndarray:
     return (centres + np.random.default_rng(seed).normal(size=centres.shape)).astype(np.float32)
 
 
-def test_separable_classes() -> None:
-    assert classify(blobs(1), LABELS, blobs(2), LABELS, seed=1) == {"precision": 1.0, "recall": 1.0, "f1": 1.0}
-
-
 def test_figures_by_hand() -> None:
     """Of 4 positive documents 3 look so, and 1 of 2 negative ones: precision 3/4, recall 3/4."""
     test = np.array([[3, 0], [3, 0], [3, 0], [-3, 0], [3, 0], [-3, 0]], dtype=np.float32)

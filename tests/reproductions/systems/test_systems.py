@@ -92,10 +92,6 @@ def test_teacher(teacher: TeacherSystem) -> None:
         np.testing.assert_allclose(weighted[row], expected, atol=1e-5)
 
 
-def test_teacher_cuts_long_sentences(teacher: TeacherSystem) -> None:
-    assert teacher.token_ids(["storm " * 100]).lengths.tolist() == [16]
-
-
 def test_a_function_as_teacher() -> None:
     """It embeds whole texts, and has no weighting but its own vector."""
 
