@@ -1,7 +1,6 @@
 """The cells of paper 2's matrix, one stage after the other, on the sample pairs and a small encoder."""
 
 import csv
-import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -384,21 +383,6 @@ def test_figures_as_rows(workspace: Path) -> None:
     cell = result("2", COMBINATIONS / "tiny-mean")
     assert (cell.place["strategy"], cell.seeds) == ("u,v", [1, 2])
     assert one.value == pytest.approx(np.mean([run.figures["accuracy"] for run in cell.there]), abs=1e-4)
-
-
-def test_cells_of_other_pairs_do_not_count(workspace: Path) -> None:
-    path = CELLS / "tiny-mean-ranking" / grid.ABOUT
-    kept = path.read_text()
-    path.write_text(json.dumps(json.loads(kept) | {"data": "other"}))
-    known = paths.COUNTERS / "paraphrase@tiny-mean-ranking.json"  # with the SHA-256 of the cell
-    counted = known.read_text()
-    known.unlink()
-    run(pair_results)
-    cells = accuracies()
-    path.write_text(kept)
-    known.write_text(counted)
-    run(pair_results)
-    assert cells[PairCell("tiny", "mean", "", "ranking")].value == NOT_RUN
 
 
 @pytest.mark.parametrize("model", [STARTS / "tiny-mean-combined", CELLS / "tiny-mean-logistic", PARAPHRASER])
