@@ -6,6 +6,7 @@ One has the figures of all promoted versions, from the messages of their tags: d
 import base64
 import io
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from prefect_dvc.workspace.git import END, git
 
 ACROSS = 3
 MOST = 9  # panels of the chart of versions
+FIGURE = re.compile(r"^(.+): (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$", re.M)  # a line of a tag's message
 Version = tuple[str, dict[str, float]]  # its name, and its figures
 
 
@@ -60,20 +62,10 @@ def draw(panels: Sequence[Panel]) -> bytes:
 
 def history(root: Path, channel: Channel) -> list[Version]:
     """Return the figures of each registered version, the oldest first. Raises PromotionError."""
-    return [(version.name, _figures(root, channel, version.name)) for version in registered(root, channel.artifact)]
-
-
-def _figures(root: Path, channel: Channel, version: str) -> dict[str, float]:
-    """Read the lines `NAME: VALUE` of a tag's message."""
-    tag = f"refs/tags/{channel.artifact}@{version}"
-    found = dict[str, float]()
-    for line in git(root, "for-each-ref", "--format=%(contents)", END, tag).splitlines():
-        name, _, value = line.rpartition(": ")
-        try:
-            found[name] = float(value)
-        except ValueError:  # a sentence, or a parameter
-            continue
-    return {name: value for name, value in found.items() if name and math.isfinite(value)}
+    names = [version.name for version in registered(root, channel.artifact)]
+    tags = {name: f"refs/tags/{channel.artifact}@{name}" for name in names}
+    told = {name: git(root, "for-each-ref", "--format=%(contents)", END, tag) for name, tag in tags.items()}
+    return [(name, {figure: float(value) for figure, value in FIGURE.findall(text)}) for name, text in told.items()]
 
 
 def panels(versions: list[Version], wanted: Callable[[str], bool]) -> list[Panel]:

@@ -96,7 +96,8 @@ def pipeline(
                 apply_run(root, run.name)
     except (Refusal, OSError) as error:  # whose message is enough
         return Failed(message=str(error))
-    return _state(run)
+    cached = all(run.outcomes[stage.name] is Outcome.CACHED for stage in run.stages)
+    return Completed(name="Cached" if cached else "Completed", message=summary(run))
 
 
 def label(*tags: str) -> None:
@@ -121,9 +122,3 @@ def run_as_tasks(run: Run) -> None:
     publish_stages(run)
     run.check()
     publish(run)
-
-
-def _state(run: Run) -> State[None]:
-    """Return Cached if every stage was cached, otherwise Completed; the message has the stages by outcome."""
-    everything_cached = all(run.outcomes[stage.name] is Outcome.CACHED for stage in run.stages)
-    return Completed(name="Cached" if everything_cached else "Completed", message=summary(run))

@@ -20,7 +20,7 @@ from typing import Final
 import tokenizers
 from tokenizers import AddedToken, Tokenizer
 from tokenizers.models import WordLevel
-from tokenizers.normalizers import BertNormalizer, Normalizer
+from tokenizers.normalizers import NFD, BertNormalizer, Normalizer
 
 from sentence_distillery.encoder.native import vocabulary
 from sentence_distillery.encoder.tokenizer import NORMALIZER, SPLITTER
@@ -34,6 +34,8 @@ END: Final = 0x110000
 # Kinds of characters; text.h has the same. One that becomes other characters has a value from EXPANDED on.
 LETTER, SYMBOL, SIGN, JOINER, DROPPED, SPACE, IDEOGRAPH, HANGUL, STRANGE_LETTER, STRANGE_SYMBOL = range(10)
 EXPANDED: Final = 16
+ACCENT: Final = "\u0301"
+OVERLAY: Final = "\u0334"
 MARGIN: Final = 64  # bytes that an expansion may have: TEXT_MARGIN of core.h
 _SURROGATES: Final = range(0xD800, 0xE000)
 _SYLLABLES: Final = range(0xAC00, 0xD7A4)
@@ -62,9 +64,15 @@ class Splits:
             return SPACE
         if pieces == 3:
             return JOINER if in_word else SIGN
-        if unicodedata.combining(character):
+        if is_sorted(character):
             return STRANGE_LETTER if in_word else STRANGE_SYMBOL
         return LETTER if in_word else SYMBOL
+
+
+def is_sorted(character: str) -> bool:
+    """Return whether normalisation puts a character into an order with marks: before an accent, or after an overlay."""
+    texts = (f"a{ACCENT}{character}", f"a{character}{OVERLAY}")  # of the classes 230 and 1, the lowest
+    return any(NFD().normalize_str(text) != text for text in texts)
 
 
 class Pool:

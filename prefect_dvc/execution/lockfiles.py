@@ -18,8 +18,12 @@ def lock_order(locks: Sequence[Path]) -> dict[Path, list[str]]:
     return {lock: list(load_yaml(lock).get("stages") or {}) for lock in locks if lock.exists()}
 
 
-def put_in_order(before: Names, plan: Names) -> None:
-    """Move the entries of each dvc.lock to their places, as they were `before`, and then as in the plan of the run."""
+def put_in_order(before: Names, plan: Names) -> list[str]:
+    """Move the entries of each dvc.lock to their places, as they were `before`, and then as in the plan of the run.
+
+    Return the files that are in another order now.
+    """
+    changed = []
     for lock, planned in plan.items():
         if not lock.exists():
             continue
@@ -32,6 +36,8 @@ def put_in_order(before: Names, plan: Names) -> None:
         with modify_yaml(lock) as content:
             for name in wanted:
                 content["stages"].move_to_end(name)
+        changed.append(str(lock))
+    return changed
 
 
 class IgnoredOutputs:

@@ -189,15 +189,22 @@ def _has_remote(repo: Repo, log: Log) -> bool:
 
 
 def _check_out(repo: Repo) -> None:
-    """Check out all outputs that are at hand; DVC would warn of each that no stage has made yet."""
+    """Check out all outputs that are at hand; DVC would warn of each that no stage has made yet.
+
+    Those below a path that is a file now are left out: a run of other stages has nothing to do with them.
+    """
     logger = logging.getLogger("dvc_data.index.checkout")
     level = logger.level
     logger.setLevel(logging.ERROR)
     remotes = repo.config["remote"]
     absent = {name.lower(): {"url": f"{repo.tmp_dir}/no-remote"} for name in _unusable_remotes(repo)}
     repo.config["remote"] = {**remotes, **absent}
+    paths = [out.fs_path for out in repo.index.outs]
+    free = [path for path in paths if not any(parent.is_file() for parent in Path(path).parents)]
+    if paths and not free:
+        return
     try:
-        repo.checkout(allow_missing=True, force=True)  # all that is there is a copy
+        repo.checkout(free if free != paths else None, allow_missing=True, force=True)  # all that is there is a copy
     except FileNotFoundError as error:  # at its end DVC marks programs as executable, also one that is missing
         programs = [out for out in repo.index.outs if out.meta.isexec]
         if error.filename not in {out.fs_path for out in programs}:

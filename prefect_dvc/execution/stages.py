@@ -126,7 +126,8 @@ class Stages:
         """Write dvc.lock, in its order."""
         with self._one, dvc_private.locked(self.repo):
             self.write()
-            put_in_order(self._order, self._locks)
+            with self.repo.scm_context(quiet=True) as scm:  # adds them to git's index with core.autostage
+                scm.track_file(put_in_order(self._order, self._locks))
 
     @contextmanager
     def _files(self, stage: Any) -> Iterator[None]:

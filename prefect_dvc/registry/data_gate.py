@@ -11,7 +11,8 @@ The check comes before any training, so a bad edition costs no GPU time.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+
+import numpy as np
 
 from prefect_dvc.errors import SettingsError
 from prefect_dvc.registry.comparison import ToleranceError, share
@@ -65,7 +66,8 @@ def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -
     """List why an edition is not to be trained on; a gate without a limit is not checked. Raises ToleranceError."""
     check_limits(limits)
     words = min(promoted.growth[-1][0], new.growth[-1][0])
-    before, after = (_distinct(edition.growth, words) for edition in (promoted, new))
+    curves = [np.array(edition.growth, dtype=float).T for edition in (promoted, new)]
+    before, after = (float(np.interp(words, known, distinct)) for known, distinct in curves)
     found = {
         "rows": (_less(promoted.kept, new.kept), f"{new.kept:,} kept sentences, {promoted.kept:,} before", "fewer"),
         "dropped": (
@@ -98,11 +100,3 @@ def _less(before: float, after: float) -> float:
 
 def _part(some: int, all_of_them: int) -> float:
     return some / all_of_them if all_of_them else 0.0
-
-
-def _distinct(growth: tuple[tuple[int, int], ...], words: int) -> float:
-    """Return the number of distinct words among the first `words`, between two points of the curve."""
-    for (before, low), (after, high) in pairwise(growth):
-        if before <= words <= after and after > before:
-            return low + (high - low) * (words - before) / (after - before)
-    return float(growth[-1][1])

@@ -48,7 +48,10 @@ class Metrics:
             await page(401, "Log in with the key of the server.\n", www_authenticate=ASK)(scope, receive, send)
             return
         values = [*await self._runs(), *await anyio.to_thread.run_sync(partial(list, _promotion(self._root)))]
-        lines = [f"prefect_dvc_{name}{_labels(labels)} {value:.0f}\n" for name, labels, value in values]
+        written = [
+            (name, ",".join(f'{key}="{text}"' for key, text in labels.items()), value) for name, labels, value in values
+        ]
+        lines = [f"prefect_dvc_{name}{{{labels}}} {value:.0f}\n" for name, labels, value in written]  # no text has a "
         await page(200, "".join(lines), "text/plain; version=0.0.4")(scope, receive, send)
 
     async def _runs(self) -> list[tuple[str, Mapping[str, str], float]]:
@@ -95,8 +98,3 @@ def _day(root: Path, tag: str, key: str | None) -> float | None:
         day = date.fromisoformat(str(value))
         return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
     return None
-
-
-def _labels(labels: Mapping[str, str]) -> str:
-    """Write labels; names of states and artifacts have no quotation marks."""
-    return "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}"

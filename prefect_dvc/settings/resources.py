@@ -78,11 +78,17 @@ def read_resources(given: object) -> dict[str, int]:
     """Read `resources`: one label, a list of labels, or amounts by name; raises NeedsError."""
     if given is None:
         return {}
-    amounts = dict.fromkeys([given], 1) if isinstance(given, str) else given
+    amounts = [given] if isinstance(given, str) else given
     names: list[Any] = list(amounts) if isinstance(amounts, list | Mapping) else [None]
     if not all(isinstance(name, str) and LABEL.fullmatch(name) for name in names):
         raise NeedsError(f"resources are {given!r}; write a name as in gpu, or amounts as in {{gpu: 1, memory: 8GB}}.")
-    found = {name: _amount(name, amounts[name] if isinstance(amounts, Mapping) else 1) for name in names}
+    amounts = amounts if isinstance(amounts, Mapping) else dict.fromkeys(names, 1)
+    found = {
+        name: round(_measure(name, amount, BYTES, "16GB or 500MB"))
+        if name in (GPU_MEMORY, MEMORY)
+        else _integer(name, amount, least=1)
+        for name, amount in amounts.items()
+    }
     if GPU_MEMORY in found and GPU not in found:
         raise NeedsError(f"resources have {GPU_MEMORY} without {GPU}; write {{gpu: 1, {GPU_MEMORY}: ...}}.")
     return found
@@ -106,12 +112,6 @@ def whole(name: str, default: int, meaning: str) -> int:
     if not given.isdecimal() or int(given) < 1:
         raise NeedsError(f"{name}={given!r} is not a number of {meaning}.")
     return int(given)
-
-
-def _amount(name: str, amount: object) -> int:
-    if name in (GPU_MEMORY, MEMORY):
-        return round(_measure(name, amount, BYTES, "16GB or 500MB"))
-    return _integer(name, amount, least=1)
 
 
 def _integer(name: str, value: object, least: int | None = None) -> int:

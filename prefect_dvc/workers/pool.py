@@ -198,7 +198,7 @@ class Errand:
             return self._wait(stopped)
         except BaseException:
             with suppress(httpx.HTTPError, PrefectException):  # the first error counts
-                self._end(Cancelling(message="Home no longer waits for it."))
+                self._end(Cancelling(message="The caller no longer waits for it."))
             raise
 
     def _wait(self, stopped: Callable[[], bool]) -> State[Any]:

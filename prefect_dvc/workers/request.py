@@ -114,14 +114,11 @@ def _listed(asked: str, listed: Iterable[str], what: str, remedy: str) -> str:
     """Return the entry of `listed` that is `asked`: the same text, or another path of the same directory."""
     known = list(dict.fromkeys(listed))
     for entry in known:
-        if entry == asked or (Path(entry).is_absolute() and _same_directory(entry, asked)):
+        absolute = Path(entry).is_absolute() and Path(asked).is_absolute()
+        if entry == asked or (absolute and Path(entry).resolve() == Path(asked).resolve()):
             return entry
     raise HandoffError(
         f"The request's {what} would come from '{asked}', which is not on this worker's list; the list has "
         f"{', '.join(known) or 'nothing'}. If you trust it, list it on the worker: {remedy}, or start the worker with "
         f"{LISTED}={asked!r}."
     )
-
-
-def _same_directory(listed: str, asked: str) -> bool:
-    return Path(asked).is_absolute() and Path(listed).resolve() == Path(asked).resolve()

@@ -51,7 +51,10 @@ def worktree(root: Path, name: str, revision: str | None = None) -> Iterator[Pat
         bring_parameter_files(root, directory)
         _share_cache(root, directory)
         if paths.shared is not None:
-            _share(root / paths.shared, directory / paths.shared)
+            place, link = root.absolute() / paths.shared, directory / paths.shared
+            place.mkdir(parents=True, exist_ok=True)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(place, target_is_directory=True)
         for path in paths.brought:
             _link_newer(root / path, directory / path)
         try:
@@ -77,13 +80,6 @@ def _share_cache(root: Path, directory: Path) -> None:
     cache = {"dir": str(root.absolute() / ".dvc/cache")} | own["cache"]
     with LocalConfig(str(directory / ".dvc")).edit("local") as settings:
         settings.update(core=own["core"], remote=own["remote"], cache=cache)
-
-
-def _share(place: Path, link: Path) -> None:
-    """Let the run use a directory of the workspace itself."""
-    place.mkdir(parents=True, exist_ok=True)
-    link.parent.mkdir(parents=True, exist_ok=True)
-    link.symlink_to(place.absolute(), target_is_directory=True)
 
 
 def _link_newer(source: Path, target: Path) -> None:

@@ -31,6 +31,7 @@ from prefect_dvc.workspace.git import (
     git,
     ignored,
     leads_out,
+    paths,
     repositories_inside,
     tree,
 )
@@ -170,24 +171,28 @@ def _bring_ignored(wanted: set[str], made: set[str], root: Path, top: Path, log:
 def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -> None:
     """Replace the data of .dvc files, and of frozen stages, by that of the workspace.
 
-    Of what a command has made, a directory that was edited since is left out, so that the run finds it changed.
+    Of what a command has made, a directory that was edited since is left out, so that the run finds it changed; so is
+    what git tracks, if it was edited or deleted, since DVC refuses to save it again.
     """
     root = Path(workspace.root_dir)
+    files_of_git = [Path(path) for path in paths(git(top, "ls-files", "-z"))]
+    tracked = {place.as_posix() for file in files_of_git for place in (file, *file.parents)}
     for node in stages:
         for path, out in inside(node.outs, top):
-            if not out.use_cache or not (root / path).exists():
+            made = _is_made(node, out)
+            if not out.use_cache or not ((root / path).exists() or (made and path in tracked)):
                 continue
-            if _is_made(node, out) and not ((root / path).is_dir() and (top / path).is_dir()):
+            if made and path not in tracked and not ((root / path).is_dir() and (top / path).is_dir()):
                 continue
             before, now = recorded(out), contents(workspace, root / path, out.hash_name)
             same = before.total == now.total
-            if not _is_made(node, out):
+            if not made:
                 if not same or not (top / path).exists():  # otherwise DVC has brought it
                     _replace(before.files, now.files, root, path, top)
                 if not same:
                     log(f"{path} is not as {node.addressing} says: the run reads that of the workspace.")
             elif not same:  # the run restores it or makes it again, as `dvc repro` does
-                shutil.rmtree(top / path)
+                remove(top / path)
                 continue
             add_unseen(root, now.files, root / path, top / path)
 
@@ -196,8 +201,7 @@ def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path
     """Give a path in the run its content in the workspace; files of equal hashes stay."""
     source, target = root / path, top / path
     for name in before.keys() - now.keys() if target.exists() else ():
-        file = target / name
-        shutil.rmtree(file) if file.is_dir() and not file.is_symlink() else file.unlink(missing_ok=True)
+        remove(target / name)
     for name, oid in now.items():
         if before.get(name) != oid or not (target / name).exists():
             copy(root, source / name, target / name)
@@ -209,7 +213,7 @@ def add_unseen(root: Path, files: Iterable[str], source: Path, target: Path) -> 
     """Give data what DVC does not see in it: links to directories, empty ones, and that a file is executable.
 
     A file in the place of a link stays, and a directory with files. `files` are those that DVC sees, "" for a path
-    that is a file itself.
+    that is a file itself. An executable one is no hard link: DVC makes the object of its cache plain again.
     """
     for folder, names, there in os.walk(source):
         place = target / Path(folder).relative_to(source)
@@ -221,7 +225,7 @@ def add_unseen(root: Path, files: Iterable[str], source: Path, target: Path) -> 
                 copy(root, link, taken)
     for name in files:
         given, got = source / name, target / name
-        if os.access(given, os.X_OK) and not os.access(got, os.X_OK):
+        if os.access(given, os.X_OK) and not (os.access(got, os.X_OK) and got.stat().st_nlink == 1):
             copy(root, given, got)
 
 
@@ -261,9 +265,7 @@ def _copy_all(root: Path, source: Path, target: Path, skip: Callable[[Path], boo
 def copy(root: Path, source: Path, target: Path) -> None:
     """Copy a file of the workspace with its times and its mode; a link out of the workspace leads to the same place."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    if target.is_dir() and not target.is_symlink():
-        shutil.rmtree(target)
-    target.unlink(missing_ok=True)
+    remove(target)
     if source.is_symlink():
         link = source.readlink()
         target.symlink_to(link if link.is_absolute() or not leads_out(root, source) else source.resolve())
@@ -274,3 +276,11 @@ def copy(root: Path, source: Path, target: Path) -> None:
         except OSError:  # not on this file system
             shutil.copyfileobj(given, taken, 2**20)
     shutil.copystat(source, target)
+
+
+def remove(place: Path) -> None:
+    """Remove a file, a link, or a directory with all that is in it, if there is one."""
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)

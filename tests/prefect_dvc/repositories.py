@@ -422,8 +422,8 @@ def _edit(kind: str, path: str, root: Path) -> None:
         first.chmod(0o755)
     elif kind == "delete" and mine:
         shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink()
-    elif kind == "link" and mine:
-        kept = shutil.move(place, root.parent / "outside" / f"kept {place.name}")
+    elif kind == "link" and mine and not os.path.lexists(kept := root.parent / "outside" / f"kept {place.name}"):
+        shutil.move(place, kept)
         place.symlink_to(kept)
 
 

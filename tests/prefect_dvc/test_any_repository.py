@@ -183,8 +183,8 @@ def problems(seen: Seen) -> list[str]:
         outside = seen.outside
     index, indexed = seen.git_before, of_git(seen.root)
     if writes and case.autostage:  # DVC's own files are added; if the user has changed others meanwhile, those alone
-        index = seen.git_reference if not seen.meanwhile else _without_own(index)
-        indexed = indexed if not seen.meanwhile else _without_own(indexed)
+        index = seen.git_reference if not case.meanwhile else _without_own(index)
+        indexed = indexed if not case.meanwhile else _without_own(indexed)
     found = changes("outside", outside, now)
     found += changes("git", index, indexed)
     if done.status and not case.here:
@@ -219,9 +219,9 @@ def _of_applied(seen: Seen, after: Tree) -> list[str]:
     here, reference = seen.case.here, tree(seen.reference)
     but = {path for path in {*reference, *after} if _within(path, _links(seen))} | seen.meanwhile
     for path, entry in seen.before.items():
-        # What is as it should be stays as it is: files beside those of an output, and in a directory, of which DVC does
-        # not note which files are executable, those that `dvc repro` restores without that.
-        untouched = reference.get(path) in (None, ("file", entry[1]))
+        # What is as it should be stays as it is: files beside those of an output; in a directory, of which DVC does
+        # not note which files are executable, those that `dvc repro` restores without that; one that it makes a link.
+        untouched = path not in reference or _followed(reference[path]) == ("file", entry[1])
         if _within(path, seen.outs) and untouched and after.get(path) == entry and not here:
             but.add(path)
     found = changes("dvc repro", _files(reference, but), _files(after, but))

@@ -365,11 +365,15 @@ def test_editable_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert editable_packages(root, root) == {}
 
 
-def test_autostage(tmp_path: Path) -> None:
-    root = new(tmp_path / "workspace", {"a": {"cmd": "cat p > a.txt", "deps": ["p"], "outs": ["a.txt"]}}, p="1\n")
+@pytest.mark.parametrize("option", ["--apply", "--here"])
+def test_autostage(option: str, tmp_path: Path) -> None:
+    """With --here the entries of dvc.lock were put in order after it was staged."""
+    stages = {"a": {"cmd": "sleep 1; cat p > a.txt", "deps": ["p"], "outs": ["a.txt"]}}
+    stages["b"] = {"cmd": "echo 2 > b.txt", "outs": ["b.txt"]}  # done first
+    root = new(tmp_path / "workspace", stages, p="1\n")
     dvc_("config", "core.autostage", "true", cwd=root)
     commit(root)
-    assert pipeline(root, "--apply").returncode == 0
+    assert pipeline(root, option).returncode == 0
     assert git(root, "status", "--porcelain").splitlines() == ["A  .gitignore", "A  dvc.lock"]
 
 
@@ -678,6 +682,56 @@ def test_an_output_that_git_tracks(deleted: bool, tmp_path: Path) -> None:
     git(root, "rm", "-r", "--quiet", "--cached", "o")
     shutil.rmtree(root / "o", ignore_errors=True)
     same_as_repro(root)
+
+
+@pytest.mark.parametrize("edit", ["none", "edited", "deleted"])
+@pytest.mark.parametrize("file", ["o", "o/f"])
+def test_an_output_that_git_tracks_too(edit: str, file: str, tmp_path: Path) -> None:
+    """DVC saves none again: a run took an edited or a deleted one from DVC's cache, and said that all was well."""
+    stages = {"a": {"cmd": f"mkdir -p {Path(file).parent} && echo 1 > {file}", "outs": ["o"]}}
+    root = new(tmp_path / "workspace", stages)
+    dvc_("repro", cwd=root)
+    git(root, "add", "--all", "--force", "--", "o", "dvc.lock", ".gitignore")
+    git(root, "commit", "--quiet", "-m", "its outputs too")
+    if edit == "none":
+        same_as_repro(root)
+        return
+    (root / file).unlink()
+    if edit == "edited":
+        (root / file).write_text("2\n", encoding="utf-8")
+    twin = shutil.copytree(root, root.with_name("twin"), symlinks=True)
+    repro = subprocess.run(["dvc", "repro"], cwd=twin, check=False, capture_output=True, text=True)
+    for done in (pipeline(root), repro):
+        assert done.returncode != 0
+        assert "output 'o' is already tracked by SCM" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["a", "b"])
+def test_a_file_where_an_output_has_its_directory(target: str, tmp_path: Path) -> None:
+    """A run ended with an error of the system, also one of a stage that has nothing to do with that output."""
+    stages = {"a": {"cmd": "echo 1 > o", "outs": ["o"]}, "b": {"cmd": "mkdir -p d && echo 2 > d/p", "outs": ["d/p"]}}
+    root = new(tmp_path / "workspace", stages)
+    dvc_("repro", cwd=root)
+    commit(root)
+    shutil.rmtree(root / "d")
+    write(root / "d", "mine\n")
+    done = pipeline(root, "--target", target, "--apply")
+    assert done.returncode == (target == "b")
+    assert "Stage 'b' failed" in done.stderr if target == "b" else not done.stderr
+    assert (root / "d").read_text(encoding="utf-8") == "mine\n"
+
+
+def test_a_program_whose_content_the_cache_has_too(tmp_path: Path) -> None:
+    """As hard links both had the mode of the object in DVC's cache, which DVC makes plain again during a run."""
+    stages = {"a": {"cmd": "cp in o", "deps": ["in"], "outs": ["o"]}, "b": {"cmd": "ls -l d > p", "deps": ["d", "o"]}}
+    stages["b"]["outs"] = ["p"]
+    root = new(tmp_path / "workspace", stages, **{"in": "1\n", "d__in": "1\n"})
+    dvc_("config", "cache.type", "hardlink", cwd=root)
+    dvc_("add", "d/in", cwd=root)
+    (root / "d/in").chmod(0o755)
+    commit(root)
+    assert pipeline(root, "--apply").returncode == 0
+    assert "-rwxr-xr-x" in (root / "p").read_text(encoding="utf-8")
 
 
 def test_links_in_a_circle(tmp_path: Path) -> None:
