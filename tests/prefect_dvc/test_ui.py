@@ -89,6 +89,8 @@ def test_a_server_and_a_worker_that_die(chain: Path, tmp_path: Path) -> None:
             number = asked.create_flow_run_from_deployment(deployment, parameters={"target": "b"}).id
         wait_until(lambda: "b" in stages_at_work(number), "b is at work", process, SERVER_PAUSE)
         die("worker start --pool dvc", "runs")
+        again = "is scheduled: its worker has died"  # once the first run of b has ended, too
+        wait_until(lambda: again in log.read_text(encoding="utf-8"), again, process, SERVER_PAUSE)
         released.touch()
         run = wait_until(lambda: end_of(number), "the run has ended", process, SERVER_PAUSE)
         assert run is not None
