@@ -11,7 +11,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 SOURCES = "sentence_distillery/encoder/native"
-NAMES = ("module", "text", "tokenizer_json", "vocabulary", "words", "vectors", "layers", "kernels")
+NAMES = ("module", "text", "tokenizer_json", "vocabulary", "words", "vectors", "layers", "kernels", "sha256")
 FLAGS = (
     ["/std:c11", "/O2"]
     if sys.platform == "win32"

@@ -65,29 +65,18 @@ log = logging.getLogger("ablations")
 
 @dataclass(frozen=True)
 class Setting:
-    """How a student is made.
+    """How a student is made."""
 
-    Attributes:
-        teachers: References; the student learns the mean of their cosines.
-        text: What it is trained on.
-        minimum_count: Words that occur as often get a vector of their own.
-        further_words: The number of frequent English words that get one, too.
-        trained: Whether it is trained on labels of sentences.
-        relational_weight: Of the loss that compares the neighbours of a sentence.
-        dimension: Of its vectors, cut after training.
-        precision: How a number is stored.
-        channel: The weight of its lexical channel; 0 for none.
-    """
-
-    teachers: tuple[str, ...] = (L6, L3)
+    teachers: tuple[str, ...] = (L6, L3)  # References; the student learns the mean of their cosines
+    # what it is trained on
     text: Literal["news and captions", "captions", "news", "a quarter of both"] = "news and captions"
-    minimum_count: int = 3
-    further_words: int = 20_000
-    trained: bool = True
-    relational_weight: float = 0.1
-    dimension: int = 256
-    precision: Literal["float32", "float16", "int8"] = "float32"
-    channel: float = 0.0
+    minimum_count: int = 3  # Words that occur as often get a vector of their own
+    further_words: int = 20_000  # the number of frequent English words that get one, too
+    trained: bool = True  # whether it is trained on labels of sentences
+    relational_weight: float = 0.1  # of the loss that compares the neighbours of a sentence
+    dimension: int = 256  # of its vectors, cut after training
+    precision: Literal["float32", "float16", "int8"] = "float32"  # how a number is stored
+    channel: float = 0.0  # the weight of its lexical channel; 0 for none
 
     @property
     def training(self) -> "Setting":
@@ -137,22 +126,14 @@ ROWS: dict[str, Setting] = {"base": BASE} | {
 
 @dataclass(frozen=True)
 class Grid:
-    """The rows, what they are trained on, and where finished work is kept.
+    """The rows, what they are trained on, and where finished work is kept."""
 
-    Attributes:
-        corpus: News and captions.
-        data: The benchmark sets, whose dev and test texts are left out of the corpus.
-        work: A directory.
-        articles: How many articles are drawn; None for all.
-        captions: How many captions are drawn; None for all.
-        rows: By name; "base" is the one that the others are compared with.
-    """
-
-    corpus: Corpus
-    data: BenchmarkData
-    work: Path
-    articles: int | None = None
-    captions: int | None = None
+    corpus: Corpus  # News and captions
+    data: BenchmarkData  # the benchmark sets, whose dev and test texts are left out of the corpus
+    work: Path  # a directory
+    articles: int | None = None  # how many articles are drawn; None for all
+    captions: int | None = None  # how many captions are drawn; None for all
+    # by name; "base" is the one that the others are compared with
     rows: Mapping[str, Setting] = field(default_factory=lambda: ROWS)
 
     def texts(self, text: str) -> list[str]:

@@ -174,13 +174,7 @@ def measure(files: list[Path]) -> dict[str, Any]:
             print(file.stem, kinds[file.stem], flush=True)
         version = browser.version
         browser.close()
-    return {
-        "chromium": version,
-        "machine": machine(),
-        "runs": RUNS,
-        "loading": loading,
-        "kinds": kinds,
-    }
+    return {"chromium": version, "machine": machine(), "runs": RUNS, "loading": loading, "kinds": kinds}
 
 
 def main() -> None:

@@ -41,10 +41,8 @@ NEAREST = 10
 class Shared:
     """The teacher with one more direction that all vectors share.
 
-    Args:
-        base: The teacher's unit vector of each text that was asked for, which other means share.
-        texts: The texts whose mean cosine is set.
-        target: Their mean cosine; 0 adds nothing.
+    `base`: the teacher's unit vector of each text that was asked for, which other means share; `texts`: the texts whose
+    mean cosine is set; `target`: their mean cosine; 0 adds nothing.
     """
 
     def __init__(self, base: "Base", texts: list[str], target: float) -> None:

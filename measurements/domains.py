@@ -31,25 +31,23 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from measurements.sets import collected, folder_of
 from sentence_distillery.distillation.distill import STUDENT, as_teacher, distill
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.held_out import reference_of
+from sentence_distillery.domain.measures import scored
 from sentence_distillery.domain.options import PeerName
 from sentence_distillery.domain.peers import PEERS, Comparison
-from sentence_distillery.domain.scoring import scored
 from sentence_distillery.domain.texts import DOMAIN
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder, embed, main_result
 from sentence_distillery.evaluation.protocols.classification import ITERATIONS, SEED
 from sentence_distillery.evaluation.results import Result, read_results, write_results
-from sentence_distillery.evaluation.sets.assembly import write_benchmarks
-from sentence_distillery.evaluation.sets.benchmark import Sources
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.sets.options import OwnBenchmark
 from sentence_distillery.evaluation.sets.own import own_benchmark
 from sentence_distillery.evaluation.tasks import Documents, TaskSet, read_task
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.machine import cores
@@ -68,18 +66,12 @@ Load = Callable[[], Encoder | Unavailable]
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain: its text, and the sets that have its labels.
+    """A domain: its text, and the sets that have its labels."""
 
-    Attributes:
-        folder: Of the text below FROM.
-        file: The text, in a column `text`.
-        labels: Sets of this library.
-        own: Whether the folder also has the labels, as train.csv and test.csv with the columns text and category.
-    """
-
-    folder: str
-    file: str
-    labels: tuple[str, ...] = ()
+    folder: str  # of the text below FROM
+    file: str  # the text, in a column `text`
+    labels: tuple[str, ...] = ()  # Sets of this library
+    # whether the folder also has the labels, as train.csv and test.csv with the columns text and category
     own: bool = False
 
 
@@ -101,15 +93,9 @@ class Place:
         """The sentences and the soft labels that `distill` left."""
         return LabelledCorpus(self.work / "text/sentences", self.work / "text/soft_labels")
 
-    def found(self, name: str) -> list[Path]:
-        """List the folders of a set."""
-        return [path for source in self.sources for path in folders(source, name) if path.is_dir()]
-
     def folder(self, name: str) -> Path:
         """Find the folder of a set; raises InputError if there is none."""
-        if found := self.found(name):
-            return found[0]
-        raise InputError(f"{', '.join(map(str, self.sources))} has no folder {name}; give the directory of the sets.")
+        return folder_of(name, self.sources)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -155,7 +141,6 @@ def measured(domain: Domain, place: Place, options: argparse.Namespace) -> list[
 
 def labels(domain: Domain, place: Place) -> tuple[BenchmarkData, list[str]]:
     """Write the sets that have the labels, and return them with their names."""
-    target = place.work / "benchmarks"
     own = []
     if domain.own:
         folder = place.folder(domain.folder)
@@ -167,14 +152,10 @@ def labels(domain: Domain, place: Place) -> tuple[BenchmarkData, list[str]]:
             scale=None,
         )
         own = [own_benchmark(option)]
-    names = [*domain.labels, *([GENERAL] if place.found(GENERAL) else [])]
-    external = place.work / "external"
-    external.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        (external / name).unlink(missing_ok=True)
-        (external / name).symlink_to(place.folder(name).resolve())
-    write_benchmarks(names, Sources(external, external), target, Counters("rows"), own)
-    return BenchmarkData(target), [*names, *(each.name for each in own)]
+    general = [GENERAL] if any(path.is_dir() for each in place.sources for path in folders(each, GENERAL)) else []
+    names = [*domain.labels, *general]
+    data = collected(names, place.sources, place.work / "benchmarks", own)
+    return data, [*names, *(each.name for each in own)]
 
 
 def student(

@@ -6,8 +6,6 @@
     sentence-transformers  SentenceTransformer on the same directory: a StaticEmbedding
     teacher                its tokenizer and transformer, batches of similar length; sentences only
 
-Own and model2vec encode them once more with the first 160 dimensions of the table alone.
-
 Every system encodes the same sentences of the corpus in one process, with as many threads as it starts by default, and
 then the same documents, which are sentences in a row. Runs alternate, system by system, so that a drift of the
 machine's speed affects all of them; the median of the runs is reported, with the fastest and the slowest.
@@ -36,14 +34,13 @@ import torch
 from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
-from measurements.release.tradeoff import NARROW
 from reproductions.systems.registration import load_variant
 from reproductions.systems.systems import StudentSystem
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.present import read_corpus
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.runtime.progress import track
-from sentence_distillery.runtime.stopwatch import Timing, in_turns, timed
+from sentence_distillery.runtime.stopwatch import Timing, in_turns
 from sentence_distillery.teachers.transformer import load_encoder
 from stages import paths
 from stages.params import load_params
@@ -104,15 +101,9 @@ def systems(directory: Path) -> dict[str, Encode]:
     }
 
 
-def narrow_systems(directory: Path) -> dict[str, Encode]:
-    """Return own and model2vec with the first dimensions of the table."""
-    own = StaticEncoder.load(directory, truncate_dim=NARROW)
-    return {"own": own.encode, "model2vec": in_model2vec(own)}
-
-
 def in_model2vec(encoder: StaticEncoder) -> Encode:
-    """Return model2vec's encoding with the dimensions that an encoder keeps of its table."""
-    model = StaticModel(np.ascontiguousarray(encoder.table[:, : encoder.dimension]), encoder.tokenizer, normalize=True)
+    """Return model2vec's encoding with the table of an encoder."""
+    model = StaticModel(np.ascontiguousarray(encoder.table), encoder.tokenizer, normalize=True)
     return partial(model.encode, batch_size=BATCH, use_multiprocessing=False)
 
 
@@ -141,14 +132,13 @@ def report(timings: Mapping[str, Timing], counts: Mapping[str, int]) -> dict[str
 
 
 def load_milliseconds(directory: Path) -> dict[str, float]:
-    """Time fresh processes, medians: the imports, loading, the first vector, and one of a word that has to be cut.
+    """Time fresh processes, medians: the import, loading, the first vector, and one of a word that has to be cut.
 
-    Modules are compiled before, as pip does when it installs them.
+    `load` imports NumPy, and reads the model meanwhile. Modules are compiled before, as pip does when it installs them.
     """
     code = (
-        "import time; t = [time.perf_counter()]; from pathlib import Path; "
-        "from sentence_distillery.encoder.static_encoder import StaticEncoder; t.append(time.perf_counter()); "
-        f"own = StaticEncoder.load(Path({str(directory)!r})); t.append(time.perf_counter()); "
+        "import time; t = [time.perf_counter()]; from sentence_distillery import load; t.append(time.perf_counter()); "
+        f"own = load({str(directory)!r}); t.append(time.perf_counter()); "
         "own.encode(['The storm closed the port.']); t.append(time.perf_counter()); "
         "own.encode(['Ünknownable wörds.']); t.append(time.perf_counter()); "
         "print(*(1000 * (b - a) for a, b in zip(t, t[1:])))"
@@ -161,21 +151,6 @@ def load_milliseconds(directory: Path) -> dict[str, float]:
     names = ("import", "load", "first_vector", "first_unknown_word")
     medians = [round(statistics.median(map(float, times)), 2) for times in zip(*runs, strict=True)]
     return dict(zip(names, medians, strict=True))
-
-
-def scaling(encode: Encode, sentences: list[str], runs: int) -> dict[str, float]:
-    """Measure the best rate on 1, 2, 4, ... of the cores that this process may use."""
-    cores = sorted(os.sched_getaffinity(0))
-    rates = {}
-    try:
-        for count in sorted({2**power for power in range(len(cores).bit_length())} | {len(cores)}):
-            if count <= len(cores):
-                os.sched_setaffinity(0, cores[:count])
-                fastest = timed(lambda: encode(sentences), runs).fastest
-                rates[str(count)] = round(len(sentences) / fastest, 1)
-    finally:
-        os.sched_setaffinity(0, cores)
-    return rates
 
 
 def stream_memory(directory: Path, corpus: list[str], count: int) -> dict[str, float]:
@@ -237,22 +212,15 @@ def main() -> None:
         "runs": options.runs,
         "machine": machine(),
         "load_milliseconds": load_milliseconds(options.model),
-        "sentences_per_second_by_cores": scaling(encoders["own"], sentences, options.runs),
         "sentences_per_second": compared(encoders, sentences, options.runs, "sentences"),
         "documents": len(long),
         "mean_characters_of_documents": round(statistics.mean(map(len, long)), 1),
     }
     static = {name: encode for name, encode in encoders.items() if name != "teacher"}
     result["documents_per_second"] = compared(static, long, options.runs, "documents")
-    narrow = narrow_systems(options.model)
-    result["narrow"] = {
-        "dimension": NARROW,
-        "sentences_per_second": compared(narrow, sentences, options.runs, "sentences"),
-        "documents_per_second": compared(narrow, long, options.runs, "documents"),
-    }
     result["stream"] = stream_memory(options.model, corpus, options.stream)
     write_json(paths.BENCH, result)
-    for name in ("load_milliseconds", "sentences_per_second_by_cores", "stream"):
+    for name in ("load_milliseconds", "stream"):
         print(f"{name.replace('_', ' ')}: {result[name]}")
 
 

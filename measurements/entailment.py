@@ -25,14 +25,9 @@ def entailment(
 ) -> tuple[list[Result], Floats | None]:
     """Predict the label of each pair.
 
-    Args:
-        train: The pairs to learn from, with labels.
-        scored: The pairs whose labels are predicted.
-        system: The encoder's name in the results.
-        encoder: It, or why there is none.
-
-    Returns:
-        The accuracy in [0, 1] with its 95 % interval, and the accuracy in each draw of the pairs, (draws,).
+    `train`: the pairs to learn from, with labels; `scored`: the pairs whose labels are predicted; `system`: the
+    encoder's name in the results; `encoder`: it, or why there is none. Returns the accuracy in [0, 1] with its 95 %
+    interval, and the accuracy in each draw of the pairs, (draws,).
     """
     row = Result(system, SET, scored.split, PROTOCOL, METRIC, 0.0, len(scored.sentences1))
     if isinstance(encoder, Unavailable):

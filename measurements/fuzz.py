@@ -31,13 +31,7 @@ from sentence_distillery import StaticEncoder, load
 from sentence_distillery.encoder.compression import compress
 from sentence_distillery.encoder.core import Form
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.tokenizer import (
-    CONTINUATION,
-    UNKNOWN,
-    is_punctuation,
-    is_term,
-    static_tokenizer,
-)
+from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN, is_punctuation, is_term, static_tokenizer
 from sentence_distillery.io.ragged import TokenIds
 
 BATCH = 2_000
@@ -253,14 +247,9 @@ def drawn(seed: int, words: list[str], lines: list[str], number: int) -> Iterato
 def try_all(encoder: StaticEncoder, stream: Iterator[str], share: int | None, name: str) -> int:
     """Try texts, and count them.
 
-    Args:
-        encoder: The model.
-        stream: The texts.
-        share: One batch of so many has its vectors compared; None compares nothing.
-        name: The model's name, for the message if something differs.
-
-    Raises:
-        SystemExit: At the first text that differs, with a message that shows it.
+    `encoder`: the model; `stream`: the texts; `share`: one batch of so many has its vectors compared; None compares
+    nothing; `name`: the model's name, for the message if something differs. Raises SystemExit: At the first text that
+    differs, with a message that shows it.
     """
     tried = 0
     for number in count():

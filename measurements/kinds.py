@@ -8,11 +8,10 @@ less than the clock; on a quiet one both are the same. Texts are read in parts o
 part counts, for both sides: what others do can only add to it.
 
 The native core remembers words. So each text is new to it: after a run that brings the tables into the processor's
-cache, it is made anew, reads every second part, and is timed with the others, then the other way round. "own at first"
-has read nothing before, "own again" the same texts.
+cache, it is made anew, reads every second part, and is timed with the others, then the other way round. "own again"
+has read the same texts.
 
-Further: one text a call, the first call after loading, two cores compared with one (by the clock), and the sizes of
-what is installed.
+Further: one text a call, and the first call after loading.
 """
 
 import os
@@ -134,14 +133,10 @@ def seconds(encode: Encode, texts: list[str]) -> float:
 
 @dataclass(frozen=True)
 class System:
-    """An encoder.
+    """An encoder."""
 
-    Attributes:
-        encode: Encodes a list of texts.
-        before: Brings it to the state in which it is timed, given the parts of the text that it is not timed with.
-    """
-
-    encode: Encode
+    encode: Encode  # Encodes a list of texts
+    # Brings it to the state in which it is timed, given the parts of the text that it is not timed with
     before: Callable[[list[list[str]]], None]
 
 
@@ -183,7 +178,6 @@ def row(systems: dict[str, System], texts: list[str], runs: int) -> dict[str, fl
         "ascii": round(statistics.mean(text.isascii() for text in texts), 3),
         **{name: round(len(texts) / each, 0) for name, each in taken.items()},
         "times": round(taken["model2vec"] / taken["own"], 1),
-        "times_at_first": round(taken["model2vec"] / taken["own at first"], 1),
         "times_again": round(taken["model2vec"] / taken["own again"], 1),
         "times_for_search": round(taken["model2vec"] / taken["own for search"], 1),
     }
@@ -205,24 +199,6 @@ def first_call(encoder: StaticEncoder, texts: list[str]) -> dict[str, float]:
     fresh = pickle.loads(pickle.dumps(encoder))
     first, second = (seconds(fresh.encode, texts) for _ in range(2))
     return {"first": round(len(texts) / first, 0), "second": round(len(texts) / second, 0)}
-
-
-def by_cores(encode: Encode, texts: list[str]) -> dict[str, float]:
-    """Return the best rate by the clock on one core and on two, of 200,000 texts."""
-    many, found = (texts * (200_000 // len(texts) + 1))[:200_000], {}
-    for count in (1, 2):
-        if count > len(CORES):
-            break
-        os.sched_setaffinity(0, CORES[:count])
-        encode(many)
-        taken = []
-        for _ in range(RUNS):
-            start = time.perf_counter()
-            encode(many)
-            taken.append(time.perf_counter() - start)
-        found[str(count)] = round(len(many) / min(taken), 0)
-    os.sched_setaffinity(0, CORES[:1])
-    return found
 
 
 def geometric_mean(values: Iterable[float]) -> float:
@@ -252,7 +228,6 @@ def main() -> None:
     again = StaticEncoder.load("released")
     systems = {
         "own": System(own.encode, partial(forget, own)),
-        "own at first": System(own.encode, lambda _: forget(own, [])),
         "own again": System(again.encode, partial(read, again.encode)),
         "own for search": System(search.encode, partial(forget, search)),
         "model2vec": System(in_model2vec, partial(read, in_model2vec)),
@@ -266,7 +241,6 @@ def main() -> None:
         "kinds": rows,
         "geometric_mean": geometric_mean(found["times"] for found in rows.values()),
         "smallest": min(found["times"] for found in rows.values()),
-        "geometric_mean_at_first": geometric_mean(found["times_at_first"] for found in rows.values()),
         "geometric_mean_again": geometric_mean(found["times_again"] for found in rows.values()),
         "geometric_mean_for_search": geometric_mean(found["times_for_search"] for found in rows.values()),
         "smallest_for_search": min(found["times_for_search"] for found in rows.values()),
@@ -275,7 +249,6 @@ def main() -> None:
             for name in ("own", "own for search", "model2vec")
         },
         "texts_per_second_of_the_first_call": first_call(own, few[:FEW]),
-        "texts_per_second_by_cores": by_cores(own.encode, few),
         "runs": options.runs,
         "machine": machine(),
     }

@@ -117,11 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def scores(model: ForMTEB, tasks: Iterable[Any], work: Path) -> Iterable[tuple[str, float]]:
     """Score a model on tasks, one after the other.
 
-    Yields:
-        The name of each task, and its main score in [0, 1].
-
-    Raises:
-        InputError: If the data of a task cannot be fetched.
+    Yields the name of each task, and its main score in [0, 1]. Raises InputError if the data of a task cannot be
+    fetched.
     """
     for task in tasks:
         name = task.metadata.name

@@ -38,17 +38,11 @@ Load = Callable[[TaskSet], Encoder | Unavailable]
 
 @dataclass(frozen=True)
 class Peer:
-    """An encoder to compare with.
+    """An encoder to compare with."""
 
-    Attributes:
-        about: What it is, with the size of its weights.
-        load: Makes it for a set, or says why there is none.
-        packages: Those that decide its vectors; the lock files have their versions.
-    """
-
-    about: str
-    load: Load
-    packages: tuple[str, ...] = ()
+    about: str  # what it is, with the size of its weights
+    load: Load  # makes it for a set, or says why there is none
+    packages: tuple[str, ...] = ()  # those that decide its vectors; the lock files have their versions
 
     @property
     def described(self) -> str:

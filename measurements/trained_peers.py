@@ -177,10 +177,8 @@ def batches(pairs: Sequence[tuple[str, str]], epochs: int) -> Iterator[list[tupl
 def train(sources: Sequence[Path], output: Path, scored: Sequence[str]) -> None:
     """Train each encoder that is not there yet, and add the seconds of a core that it took to the report.
 
-    Args:
-        sources: Directories with the folders of the sets.
-        output: A directory for the encoders, and for the work that they share.
-        scored: Sets whose dev and test splits are kept out of the text.
+    `sources`: directories with the folders of the sets; `output`: a directory for the encoders, and for the work that
+    they share; `scored`: Sets whose dev and test splits are kept out of the text.
     """
     data = collected(scored, sources, output / "benchmarks")
     corpus, work = read_corpus(sources, data), output / "text"

@@ -83,15 +83,16 @@ def load(
         >>> load("released-search").encode(["The storm closed the port.", "Shares fell."]).shape
         (2, 1024)
     """
+    from sentence_distillery.encoder.persistence.files import model_files
+
+    # NumPy's import takes longer than all else. Meanwhile a thread computes a digest.
+    files = model_files(directory, revision, token)
+    if "numpy" not in sys.modules:
+        files.begin()
     from sentence_distillery.encoder.static_encoder import StaticEncoder
 
-    return StaticEncoder.from_pretrained(
-        directory,
-        truncate_dim=truncate_dim,
-        lexical_weight=lexical_weight,
-        lexical_dimension=lexical_dimension,
-        revision=revision,
-        token=token,
+    return StaticEncoder.from_files(
+        files, truncate_dim=truncate_dim, lexical_weight=lexical_weight, lexical_dimension=lexical_dimension
     )
 
 

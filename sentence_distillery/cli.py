@@ -166,9 +166,13 @@ def _check_evaluation(options: argparse.Namespace) -> None:
         (("read_as", "quoting"), options.texts or options.pairs, "--texts or a file of pairs"),
         (("benchmarks",), options.sets, "--sets"),
     ):
-        for name in names:
-            if getattr(options, name) is not None and not given:
-                raise InputError(f"--{name.replace('_', '-')} does not apply without {needed}; leave it out.")
+        _refuse_without(options, names, given, needed)
+
+
+def _refuse_without(options: argparse.Namespace, names: Sequence[str], given: object, needed: str) -> None:
+    for name in names:
+        if getattr(options, name) is not None and not given:
+            raise InputError(f"--{name.replace('_', '-')} does not apply without {needed}; leave it out.")
 
 
 def _on_texts(options: argparse.Namespace) -> None:
@@ -208,7 +212,7 @@ def compress(options: argparse.Namespace) -> None:
     """Write a smaller encoder: fewer dimensions, bits or words; or one for onnxruntime and JavaScript."""
     from sentence_distillery.encoder import compression
 
-    _check_compression(options)
+    _refuse_without(options, ("text_column", "read_as", "quoting"), options.texts, "--texts")
     encoder = _encoder(options)
     given = (options.dimension, options.precision, options.texts, options.megabytes, options.vocabulary)
 
@@ -229,21 +233,11 @@ def compress(options: argparse.Namespace) -> None:
         smaller = _of_size(encoder, options, texts)
     else:
         smaller = compression.compress(
-            encoder,
-            dimension=options.dimension,
-            vocabulary=options.vocabulary,
-            precision=precision.value,
-            texts=texts,
+            encoder, dimension=options.dimension, vocabulary=options.vocabulary, precision=precision.value, texts=texts
         )
     save = smaller.save_onnx if options.format == "onnx" else smaller.save_pretrained
     save(options.output)
     log.info("%r in %s", smaller, options.output)
-
-
-def _check_compression(options: argparse.Namespace) -> None:
-    for name in ("text_column", "read_as", "quoting"):
-        if getattr(options, name) is not None and options.texts is None:
-            raise InputError(f"--{name.replace('_', '-')} does not apply without --texts; leave it out.")
 
 
 def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[str] | None) -> "StaticEncoder":
@@ -342,19 +336,9 @@ def _web(options: argparse.Namespace) -> "Web":
         snapshot=options.snapshot,
         contact=options.contact,
         sites=sites,
-        since=None,
-        until=None,
         languages=[options.language],
         requests_per_second=options.requests_per_second,
         pages=options.pages,
-        megabytes=2_000,
-        page_megabytes=5.0,
-        depth=25,
-        timeout_seconds=30.0,
-        retries=3,
-        minimum_words=50,
-        extraction_seconds=10.0,
-        extraction_megabytes=1_000,
         private_hosts=options.private_host,
     )
 

@@ -87,19 +87,6 @@ class Params(  # the fields of the last base come first: a check sees those befo
 
     @model_validator(mode="before")
     @classmethod
-    def _without_former_keys(cls, content: Any) -> Any:
-        """Leave out the keys of a stage that is gone, which files with every key have, unless they switch it on."""
-        if not isinstance(content, dict) or "search_student" not in content:
-            return content
-        if (content["search_student"] or {}).get("enabled"):
-            raise ValueError(
-                "search_student is gone; take it and soft_labels.passages out, and set student.lexical_dimension to 768"
-            )
-        labels = {key: value for key, value in (content.get("soft_labels") or {}).items() if key != "passages"}
-        return {key: value for key, value in content.items() if key != "search_student"} | {"soft_labels": labels}
-
-    @model_validator(mode="before")
-    @classmethod
     def _named_encoders(cls, content: Any) -> Any:
         known = content.get("encoders") if isinstance(content, dict) else None
         if not isinstance(known, dict):
@@ -256,9 +243,8 @@ def load_params(path: Path = PARAMS) -> Params:
 def completed(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return params.yaml as it is written, with the default of each key and section that it does not have.
 
-    Example:
-        >>> completed({"size": {"megabytes": 8.0}})["size"]
-        {'megabytes': 8.0, 'vocabulary': None, 'precision': None}
+    >>> completed({"size": {"megabytes": 8.0}})["size"]
+    {'megabytes': 8.0, 'vocabulary': None, 'precision': None}
     """
     found = dict(content)
     for name, field in Params.model_fields.items():

@@ -100,12 +100,11 @@ PARETO = REPORTS / "pareto.csv"
 PROBES = REPORTS / "probes.json"
 BENCH = REPORTS / "bench.json"
 KINDS = REPORTS / "kinds.json"
-LABEL_BENCH = REPORTS / "label_bench.json"
 PAGE = REPORTS / "index.html"
 
 # In directories of stage outputs, but no stage writes them
 BROUGHT: tuple[Path, ...] = (EXTERNAL, TEXTS, SAMPLES, RELEASED, PARSER, RUNS)
-BROUGHT += (CORPUS_QUALITY, PARETO, PROBES, BENCH, KINDS, LABEL_BENCH)
+BROUGHT += (CORPUS_QUALITY, PARETO, PROBES, BENCH, KINDS)
 
 # Checkpoints: not tracked by DVC, since DVC empties a stage's outputs before it runs
 DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, soft labels by text, trees, converted teachers

@@ -70,8 +70,7 @@ def compose(profile: str, site: str | None = None) -> CommentedMap:
 
     Sections that neither has are empty, as DVC needs each one.
 
-    Raises:
-        InputError: There is no such profile or site, or its file cannot be read.
+    Raises InputError: There is no such profile or site, or its file cannot be read.
     """
     layers = [_read(_named("profile", profile))]
     if site is not None:
@@ -91,13 +90,9 @@ def _composed(*layers: Mapping[str, Any]) -> CommentedMap:
 def use(profile: str, site: str | None, discard: bool) -> list[str]:
     """Write a profile into params.yaml, and return the lines that say what changes.
 
-    Args:
-        profile: A name in conf/profile.
-        site: A name in conf/site, or None.
-        discard: Whether edits of params.yaml that no profile has may be lost.
-
-    Raises:
-        InputError: params.yaml has such edits, or is damaged; or there is no such profile or site.
+    `profile`: a name in conf/profile; `site`: a name in conf/site, or None; `discard`: whether edits of params.yaml
+    that no profile has may be lost. Raises InputError: params.yaml has such edits, or is damaged; or there is no such
+    profile or site.
     """
     wanted = compose(profile, site)
     if discard and not _readable():
@@ -123,9 +118,8 @@ def edits(present: Mapping[str, Any]) -> list[str]:
 def save(name: str) -> Path:
     """Keep the parameters as the profile `name`, and return its file.
 
-    Raises:
-        InputError: The name is not one, there is such a profile, params.yaml cannot be read, or a key is left out that
-            conf/base.yaml gives another value than the default, so that a profile cannot leave it out.
+    Raises InputError: The name is not one, there is such a profile, params.yaml cannot be read, or a key is left out
+    that conf/base.yaml gives another value than the default, so that a profile cannot leave it out.
     """
     path = _path(name)
     if path.exists():
@@ -147,25 +141,18 @@ def _meant(content: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Own:
-    """A corpus and a teacher that a user brings.
+    """A corpus and a teacher that a user brings."""
 
-    Attributes:
-        texts: A file or a directory; one that is not below data/texts or data/external is copied there.
-        teacher: A name of section `encoders`, "package:<name>", a directory, a hub id with `revision`, a function
-            module:function, or a Parquet file of vectors; one that is not in either of these folders is copied there.
-        revision: The commit of a hub id, or your version of a function.
-        text_column: The column that has the text, in files with columns.
-        language: ISO 639-1 code; documents in other languages are dropped.
-        prompt: What the teacher puts before every text, "" for nothing; None is the default of its files.
-        start_from: An encoder whose token vectors training starts from; None: the teacher's embeddings of words.
-    """
-
-    texts: Path
+    texts: Path  # a file or a directory; one that is not below data/texts or data/external is copied there
+    # a name of section `encoders`, "package:<name>", a directory, a hub id with `revision`, a function module:function,
+    # or a Parquet file of vectors; one that is not in either of these folders is copied there
     teacher: str
-    revision: str | None = None
-    text_column: str = "text"
-    language: str = "en"
+    revision: str | None = None  # the commit of a hub id, or your version of a function
+    text_column: str = "text"  # the column that has the text, in files with columns
+    language: str = "en"  # ISO 639-1 code; documents in other languages are dropped
+    # what the teacher puts before every text, "" for nothing; None is the default of its files
     prompt: str | None = None
+    # an encoder whose token vectors training starts from; None: the teacher's embeddings of words
     start_from: str | None = None
 
 
@@ -175,9 +162,8 @@ def new(name: str, own: Own) -> tuple[Path, int]:
     It switches off the variants of the student, two of which need human ratings. A profile that says the same is kept
     as it is.
 
-    Raises:
-        InputError: The name is not one, another profile has it, there is no text, the teacher cannot be loaded, or
-            params.yaml has edits.
+    Raises InputError: The name is not one, another profile has it, there is no text, the teacher cannot be loaded, or
+    params.yaml has edits.
     """
     path, encoders = _path(name), _read(paths.CONF / "base.yaml")["encoders"]
     _refuse_edits(read_params())
@@ -212,8 +198,7 @@ def new(name: str, own: Own) -> tuple[Path, int]:
 def _readable_texts(own: Own) -> int:
     """Read all texts once, so that a wrong column or encoding is said before the first stage; return their number.
 
-    Raises:
-        InputError: A file cannot be read, or there is no text.
+    Raises InputError: A file cannot be read, or there is no text.
     """
     if own.texts.is_file() and format_of(own.texts) is None:
         raise InputError(f"{own.texts} has no known suffix; use {', '.join(SUFFIXES)}.")
@@ -237,8 +222,7 @@ def _draw(own: Own, pool: Path) -> None:
 def keep_pool() -> Path:
     """Write the held-out texts of data/corpus as the pool of the present name, name it in params.yaml, and return it.
 
-    Raises:
-        InputError: There is such a pool, or nothing is held out.
+    Raises InputError: There is such a pool, or nothing is held out.
     """
     params = _read(PARAMS)
     pool = paths.POOLS / f"{params['name']}.csv"

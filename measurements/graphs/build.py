@@ -24,23 +24,14 @@ FROZEN = "frozen"
 
 @dataclass
 class Building:
-    """A repository while it is built.
+    """A repository while it is built."""
 
-    Attributes:
-        project: Its name and variants.
-        source: The project's files.
-        place: WORK/NAME.
-        variables: The environment of git and DVC.
-        notes: Where it differs from the project.
-        created: The made-up inputs, from the top of the git repository.
-    """
-
-    project: Project
-    source: Source
-    place: Path
-    variables: dict[str, str]
-    notes: list[str] = field(default_factory=list)
-    created: list[str] = field(default_factory=list)
+    project: Project  # its name and variants
+    source: Source  # the project's files
+    place: Path  # WORK/NAME
+    variables: dict[str, str]  # the environment of git and DVC
+    notes: list[str] = field(default_factory=list)  # where it differs from the project
+    created: list[str] = field(default_factory=list)  # the made-up inputs, from the top of the git repository
 
     @property
     def top(self) -> Path:

@@ -31,21 +31,13 @@ DVC_CONFIG = """\
 
 @dataclass(frozen=True)
 class Ended:
-    """A process that has ended.
+    """A process that has ended."""
 
-    Attributes:
-        code: Its exit status; the negative number of a signal.
-        text: Its output and errors.
-        cpu: Seconds of the processor, of it and of its children.
-        seconds: Seconds of the clock.
-        timeout: Whether it was ended because it took too long.
-    """
-
-    code: int
-    text: str
-    cpu: float
-    seconds: float
-    timeout: bool = False
+    code: int  # its exit status; the negative number of a signal
+    text: str  # its output and errors
+    cpu: float  # seconds of the processor, of it and of its children
+    seconds: float  # seconds of the clock
+    timeout: bool = False  # whether it was ended because it took too long
 
 
 class ChildError(Exception):
@@ -55,10 +47,8 @@ class ChildError(Exception):
 def environment(work: Path, site: Path, code: Path = CODE) -> dict[str, str]:
     """Return the variables of a child, with a home directory of its own in `work`.
 
-    Args:
-        work: The work folder.
-        site: The directory of DVC's site cache.
-        code: The checkout whose modules a child imports.
+    `work`: the work folder; `site`: the directory of DVC's site cache; `code`: the checkout whose modules a child
+    imports.
     """
     home = work / "home"
     for file, text in ((home / ".gitconfig", GIT_CONFIG), (home / ".config/dvc/config", DVC_CONFIG)):

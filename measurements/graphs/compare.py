@@ -31,48 +31,28 @@ OF_DVC = ("dvc.lock", ".gitignore")  # compared on their own
 
 @dataclass(frozen=True)
 class Options:
-    """How to run.
+    """How to run."""
 
-    Attributes:
-        work: The work folder.
-        command: What is called at the top of each repository.
-        code: The checkout whose modules it imports.
-        timeout: The seconds that a call may take.
-        runs: How many of the three runs are made.
-    """
-
-    work: Path
-    command: str
-    code: Path
-    timeout: float
-    runs: int = 3
+    work: Path  # the work folder
+    command: str  # what is called at the top of each repository
+    code: Path  # the checkout whose modules it imports
+    timeout: float  # the seconds that a call may take
+    runs: int = 3  # how many of the three runs are made
 
 
 @dataclass
 class Step:
-    """One run of both, and what differs after it.
+    """One run of both, and what differs after it."""
 
-    Attributes:
-        codes: The exit statuses of DVC and of the command.
-        timeouts: Which of the two took too long.
-        by_dvc: The stages that DVC ran, or took from its cache of runs.
-        by_command: Those of the command, by its own account.
-        lock: `same`, `order`, `CONTENT`, or which dvc.lock only one of them has.
-        ignore: The same of the .gitignore files.
-        files: Other files that differ.
-        cpu: Seconds of the processor of both.
-        seconds: Seconds of the clock of both.
-    """
-
-    codes: tuple[int, int]
-    timeouts: tuple[bool, bool]
-    by_dvc: list[str]
-    by_command: list[str]
-    lock: str
-    ignore: str
-    files: list[str]
-    cpu: tuple[float, float]
-    seconds: tuple[float, float]
+    codes: tuple[int, int]  # the exit statuses of DVC and of the command
+    timeouts: tuple[bool, bool]  # which of the two took too long
+    by_dvc: list[str]  # the stages that DVC ran, or took from its cache of runs
+    by_command: list[str]  # those of the command, by its own account
+    lock: str  # `same`, `order`, `CONTENT`, or which dvc.lock only one of them has
+    ignore: str  # the same of the .gitignore files
+    files: list[str]  # other files that differ
+    cpu: tuple[float, float]  # seconds of the processor of both
+    seconds: tuple[float, float]  # seconds of the clock of both
 
     @property
     def right(self) -> bool:
@@ -90,29 +70,17 @@ class Step:
 
 @dataclass
 class Result:
-    """What came out for a project.
+    """What came out for a project."""
 
-    Attributes:
-        name: Its key.
-        stages: How many it has.
-        features: What it uses.
-        notes: Where the built repository differs from the project.
-        ignored: Inputs that git ignores.
-        steps: `first`, `second` and `changed`.
-        changed: What was changed for the last.
-        status: The exit statuses of `dvc status -q` after the first step.
-        message: The last lines of a refusal.
-    """
-
-    name: str
-    stages: int
-    features: str
-    notes: list[str]
-    ignored: list[str]
-    steps: dict[str, Step] = field(default_factory=dict)
-    changed: str = ""
-    status: tuple[int, int] | None = None
-    message: list[str] = field(default_factory=list)
+    name: str  # its key
+    stages: int  # how many it has
+    features: str  # what it uses
+    notes: list[str]  # where the built repository differs from the project
+    ignored: list[str]  # inputs that git ignores
+    steps: dict[str, Step] = field(default_factory=dict)  # `first`, `second` and `changed`
+    changed: str = ""  # what was changed for the last
+    status: tuple[int, int] | None = None  # the exit statuses of `dvc status -q` after the first step
+    message: list[str] = field(default_factory=list)  # the last lines of a refusal
 
     @property
     def verdict(self) -> str:
@@ -221,9 +189,8 @@ def outcomes(text: str, names: Sequence[str]) -> dict[str, str]:
     A line is `NAME: Ran, its command ran`, maybe with `[ 3/15] ` before it and ` (1 s)` after it. Two lines that were
     written as one are told apart by the known names.
 
-    Example:
-        >>> outcomes("[1/2] a: Ran, its command ran (1 s)\\na | b: Ran, x\\nits command rab: Cached, -", ["a", "b"])
-        {'a': 'Ran', 'b': 'Cached'}
+    >>> outcomes("[1/2] a: Ran, its command ran (1 s)\na | b: Ran, x\nits command rab: Cached, -", ["a", "b"])
+    {'a': 'Ran', 'b': 'Cached'}
     """
     found = {}
     for line in text.splitlines():

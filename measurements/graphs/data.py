@@ -17,19 +17,12 @@ DVC = (sys.executable, "-m", "dvc")
 
 @dataclass(frozen=True)
 class Data:
-    """A file or directory that a .dvc file tracks.
+    """A file or directory that a .dvc file tracks."""
 
-    Attributes:
-        path: From the top of the DVC repository.
-        directory: Whether it is a directory.
-        repository: The address of the repository that it is imported from.
-        source: Its path there, or the address that `dvc import-url` had.
-    """
-
-    path: str
-    directory: bool
-    repository: str | None = None
-    source: str | None = None
+    path: str  # from the top of the DVC repository
+    directory: bool  # whether it is a directory
+    repository: str | None = None  # the address of the repository that it is imported from
+    source: str | None = None  # its path there, or the address that `dvc import-url` had
 
 
 def read_data(file: str, content: bytes) -> Iterator[Data]:
@@ -68,19 +61,12 @@ def make_up(place: Path, directory: bool, text: str, inside: Iterable[str] = ())
 
 @dataclass
 class Imports:
-    """Local repositories that stand in for those which a project imports from.
+    """Local repositories that stand in for those which a project imports from."""
 
-    Attributes:
-        place: The folder of them.
-        variables: The environment of git and DVC.
-        inside: What stages read in a directory that is imported, by its path.
-        repositories: By the address in the project.
-    """
-
-    place: Path
-    variables: Mapping[str, str]
-    inside: Mapping[str, Sequence[str]]
-    repositories: dict[str, Path] = field(default_factory=dict)
+    place: Path  # the folder of them
+    variables: Mapping[str, str]  # the environment of git and DVC
+    inside: Mapping[str, Sequence[str]]  # what stages read in a directory that is imported, by its path
+    repositories: dict[str, Path] = field(default_factory=dict)  # by the address in the project
 
     def make(self, data: Sequence[Data]) -> None:
         """Make a repository for each address, with all that is imported from it."""

@@ -35,27 +35,16 @@ class Output:
 
 @dataclass(frozen=True)
 class DeclaredStage:
-    """A stage, or a .dvc file.
+    """A stage, or a .dvc file."""
 
-    Attributes:
-        name: Under which `dvc repro` knows it, such as `sub/dvc.yaml:train@a`.
-        short: Its name in its dvc.yaml; None for a .dvc file.
-        directory: Of its dvc.yaml or .dvc file.
-        wdir: The working directory of its command.
-        lines: Those of its command, as DVC has put the values in; none for an import.
-        frozen: Whether DVC takes it as it is.
-        dependencies: What it reads.
-        outputs: What it makes.
-    """
-
-    name: str
-    short: str | None
-    directory: str
-    wdir: str
-    lines: tuple[str, ...]
-    frozen: bool
-    dependencies: tuple[Dependency, ...]
-    outputs: tuple[Output, ...]
+    name: str  # under which `dvc repro` knows it, such as `sub/dvc.yaml:train@a`
+    short: str | None  # its name in its dvc.yaml; None for a .dvc file
+    directory: str  # of its dvc.yaml or .dvc file
+    wdir: str  # the working directory of its command
+    lines: tuple[str, ...]  # those of its command, as DVC has put the values in; none for an import
+    frozen: bool  # whether DVC takes it as it is
+    dependencies: tuple[Dependency, ...]  # what it reads
+    outputs: tuple[Output, ...]  # what it makes
 
     @property
     def command(self) -> bool:

@@ -15,17 +15,11 @@ class NamesError(Exception):
 
 @dataclass(frozen=True)
 class Project:
-    """A project and how it is built.
+    """A project and how it is built."""
 
-    Attributes:
-        repository: `owner/name`.
-        variants: Words of `VARIANTS`.
-        directory: The DVC repository inside the git repository, or "" for the top.
-    """
-
-    repository: str
-    variants: frozenset[str] = frozenset()
-    directory: str = ""
+    repository: str  # `owner/name`
+    variants: frozenset[str] = frozenset()  # Words of `VARIANTS`
+    directory: str = ""  # the DVC repository inside the git repository, or "" for the top
 
     @property
     def folder(self) -> str:

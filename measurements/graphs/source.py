@@ -27,17 +27,11 @@ NESTED = ".dvc/config"
 
 @dataclass(frozen=True)
 class Source:
-    """The files of a project, by their path in the built repository.
+    """The files of a project, by their path in the built repository."""
 
-    Attributes:
-        tree: All of them.
-        files: The content of those that are kept.
-        base: The directory of the DVC repository, or "".
-    """
-
-    tree: frozenset[str]
-    files: Mapping[str, bytes]
-    base: str = ""
+    tree: frozenset[str]  # all of them
+    files: Mapping[str, bytes]  # the content of those that are kept
+    base: str = ""  # the directory of the DVC repository, or ""
 
     @cached_property
     def _with_data(self) -> frozenset[str]:

@@ -14,12 +14,7 @@ from zipfile import ZipFile
 START: Final = "PyInit__core"
 LEAST: Final = (3, 11)  # the version of Python whose stable interface the core is compiled for
 UNDEFINED: Final = 0  # the section of a name that is elsewhere
-MACHINES: Final = {
-    "X86_64": "x86_64",
-    "AARCH64": "aarch64",
-    "ARM64": "aarch64",
-    "AMD64": "x86_64",
-}
+MACHINES: Final = {"X86_64": "x86_64", "AARCH64": "aarch64", "ARM64": "aarch64", "AMD64": "x86_64"}
 C_LIBRARY: Final = frozenset(
     {
         "abort",
@@ -58,21 +53,13 @@ WINDOWS_LIBRARIES: Final = ("api-ms-win-crt-", "kernel32.dll", "ucrtbase.dll", "
 
 @dataclass(frozen=True)
 class Core:
-    """What a file says to the loader.
+    """What a file says to the loader."""
 
-    Attributes:
-        machine: x86_64 or aarch64.
-        exported: The names that it gives.
-        of_python: The names that it asks Python for.
-        others: What else it asks for.
-        glibc: The least version of glibc that has all of it; (0, 0) for a system without glibc.
-    """
-
-    machine: str
-    exported: frozenset[str]
-    of_python: frozenset[str]
-    others: frozenset[str]
-    glibc: tuple[int, int] = (0, 0)
+    machine: str  # x86_64 or aarch64
+    exported: frozenset[str]  # the names that it gives
+    of_python: frozenset[str]  # the names that it asks Python for
+    others: frozenset[str]  # what else it asks for
+    glibc: tuple[int, int] = (0, 0)  # the least version of glibc that has all of it; (0, 0) for a system without glibc
 
 
 def stable_names() -> tuple[frozenset[str], frozenset[str]]:
@@ -141,15 +128,8 @@ def _of_windows(found: Any) -> Core:
 def checked(wheel: Path) -> str:
     """Check the core in a wheel.
 
-    Args:
-        wheel: The wheel's file.
-
-    Returns:
-        A line that says what was found.
-
-    Raises:
-        ValueError: If the loader of the wheel's system would refuse the core, or a version of Python might; the message
-            has the names.
+    `wheel`: the wheel's file. Returns a line that says what was found. Raises ValueError if the loader of the wheel's
+    system would refuse the core, or a version of Python might; the message has the names.
     """
     with ZipFile(wheel) as packed:
         (name,) = (each for each in packed.namelist() if "/_core." in each and each.endswith((".so", ".pyd")))

@@ -45,16 +45,11 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Difference:
-    """The figure of the new encoder less that of the old one.
+    """The figure of the new encoder less that of the old one."""
 
-    Attributes:
-        kind: The kind of task.
-        sets: The names of its sets that are there.
-        old, new: Their mean figures, in [-1, 1].
-        low, high: The ends of the interval of the difference at 95 %.
-    """
-
-    kind: str
+    kind: str  # the kind of task
+    # the names of its sets that are there. old, new: Their mean figures, in [-1, 1]. low, high: The ends of the
+    # interval of the difference at 95 %
     sets: tuple[str, ...]
     old: float
     new: float
@@ -77,18 +72,10 @@ class Difference:
 def compare(old: StaticEncoder, new: StaticEncoder, data: BenchmarkData) -> list[Difference]:
     """Compare two encoders on the sets of KINDS that are there.
 
-    Args:
-        old: The released encoder.
-        new: The one that may replace it.
-        data: The benchmark sets; a kind without any of its sets is left out.
+    `old`: the released encoder; `new`: the one that may replace it; `data`: the benchmark sets; a kind without any of
+    its sets is left out. Returns the difference of each kind, with its interval by the bootstrap of 1,000 draws. Raises
+    InputError if a figure of a set is undefined, with its reason.
 
-    Returns:
-        The difference of each kind, with its interval by the bootstrap of 1,000 draws.
-
-    Raises:
-        InputError: If a figure of a set is undefined, with its reason.
-
-    Example:
         >>> from pathlib import Path
         >>> for difference in compare(old, new, BenchmarkData(Path("data/benchmarks"))):  # doctest: +SKIP
         ...     print(difference)
@@ -106,23 +93,14 @@ def compare(old: StaticEncoder, new: StaticEncoder, data: BenchmarkData) -> list
 def read(data: BenchmarkData, kind: str, name: str, split: Split) -> TaskSet:
     """Read a set; where documents are classified by their split train alone, a part of it is scored.
 
-    Args:
-        data: The benchmark sets.
-        kind: The kind of task, of KINDS; of "pairs" the entailment labels are read, and not the ratings.
-        name: The set.
-        split: "dev", or "train" if it has no other one beside the test split.
+    `data`: the benchmark sets; `kind`: the kind of task, of KINDS; of "pairs" the entailment labels are read, and not
+    the ratings; `name`: the set; `split`: "dev", or "train" if it has no other one beside the test split. Returns the
+    set and its type of task. Raises InputError: As of `read_task`.
 
-    Returns:
-        The set and its type of task.
-
-    Raises:
-        InputError: As of `read_task`.
-
-    Example:
-        >>> from pathlib import Path
-        >>> data = BenchmarkData(Path("data/benchmarks"))  # doctest: +SKIP
-        >>> [len(part.texts) for part in read(data, "classification", "trec", "train").texts]  # doctest: +SKIP
-        [4089, 1363]
+    >>> from pathlib import Path
+    >>> data = BenchmarkData(Path("data/benchmarks"))  # doctest: +SKIP
+    >>> [len(part.texts) for part in read(data, "classification", "trec", "train").texts]  # doctest: +SKIP
+    [4089, 1363]
     """
     task = read_task(data, name, split)
     if kind == PAIRS and isinstance(task.texts, PairSet):

@@ -44,9 +44,8 @@ class Taught:
 def spoken(token: str) -> str:
     """Return what a teacher reads for a token: the name of an emoji, the characters of all else.
 
-    Example:
-        >>> spoken("😂"), spoken("c++")
-        ('face with tears of joy', 'c++')
+    >>> spoken("😂"), spoken("c++")
+    ('face with tears of joy', 'c++')
     """
     return unicodedata.name(token, token).lower() if is_emoji(token) else bare(token)
 
@@ -54,10 +53,9 @@ def spoken(token: str) -> str:
 def lacking(encoder: StaticEncoder) -> list[str]:
     """List the terms and emoji that an encoder has no row for.
 
-    Example:
-        >>> from sentence_distillery.encoder.tokenizer import UNKNOWN
-        >>> lacking(StaticEncoder(static_tokenizer([UNKNOWN, "c++"]), np.zeros((2, 2), np.float32)))[:2]
-        ['c#', 'f#']
+    >>> from sentence_distillery.encoder.tokenizer import UNKNOWN
+    >>> lacking(StaticEncoder(static_tokenizer([UNKNOWN, "c++"]), np.zeros((2, 2), np.float32)))[:2]
+    ['c#', 'f#']
     """
     known = encoder.tokenizer.get_vocab()
     faces = [chr(code) for codes in FACES for code in codes if unicodedata.name(chr(code), "")]
@@ -81,15 +79,10 @@ def with_signs(
 ) -> StaticEncoder:
     """Add rows to an encoder.
 
-    Args:
-        encoder: A static encoder in int8 with a lexical channel; none of its rows changes.
-        tokens: What it lacks.
-        taught: Texts with the tokens, and the teachers' vectors of them.
-        vectors: The teachers' vectors of `spoken` tokens, (tokens, dimension) of unit length.
-        counted: Texts that the document frequencies of new stems are counted in.
-
-    Returns:
-        An encoder with a row more for each token, stored as the others.
+    `encoder`: a static encoder in int8 with a lexical channel; none of its rows changes; `tokens`: what it lacks;
+    `taught`: texts with the tokens, and the teachers' vectors of them; `vectors`: the teachers' vectors of `spoken`
+    tokens, (tokens, dimension) of unit length; `counted`: texts that the document frequencies of new stems are counted
+    in. Returns an encoder with a row more for each token, stored as the others.
     """
     names = sorted(encoder.tokenizer.get_vocab(), key=encoder.tokenizer.get_vocab().__getitem__)
     tokenizer = static_tokenizer([*names, *tokens])

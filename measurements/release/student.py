@@ -171,18 +171,11 @@ def refuse_worse(old: StaticEncoder, new: StaticEncoder, benchmarks: BenchmarkDa
 def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str, float]:
     """Replace the released student.
 
-    Args:
-        source: The inputs of the release.
-        benchmarks: STS-B and SICK, and further sets of `gate.KINDS` and CARD_SETS; the former and the new release are
-            compared on those of KINDS that are there, and the card has figures of those of CARD_SETS.
-        target: The directory of the release.
-
-    Returns:
-        Its figures in [-1, 1], by "<set>/<split>/<metric>".
-
-    Raises:
-        InputError: If the student is of another profile, is worse on a kind of task than the previous release, or is
-            too large; then the previous release stays.
+    `source`: the inputs of the release; `benchmarks`: STS-B and SICK, and further sets of `gate.KINDS` and CARD_SETS;
+    the former and the new release are compared on those of KINDS that are there, and the card has figures of those of
+    CARD_SETS; `target`: the directory of the release. Returns its figures in [-1, 1], by "<set>/<split>/<metric>".
+    Raises InputError if the student is of another profile, is worse on a kind of task than the previous release, or is
+    too large; then the previous release stays.
     """
     require_benchmarks(benchmarks)
     student, config = read_source(source)

@@ -78,9 +78,8 @@ def unpacked(path: Path) -> str:
 def plain(page: str) -> str:
     """Return the paragraphs of a manual page in roff, without its macros, headings and examples.
 
-    Example:
-        >>> plain(".SH NAME\\n.PP\\nShow \\\\fBall\\\\fR\\n.I files\\nof it.\\n.PP\\nSort them.")
-        'Show all files of it.\\n\\nSort them.'
+    >>> plain(".SH NAME\n.PP\nShow \\fBall\\fR\n.I files\nof it.\n.PP\nSort them.")
+    'Show all files of it.\n\nSort them.'
     """
     paragraphs, current, shown = list[str](), list[str](), True
     for line in page.splitlines():
@@ -103,9 +102,8 @@ def plain(page: str) -> str:
 def without_escapes(text: str) -> str:
     """Remove the escapes of roff.
 
-    Example:
-        >>> without_escapes("\\\\fIgit\\\\fR \\\\-\\\\-all \\\\(bu it\\\\(aqs")
-        "git --all  it's"
+    >>> without_escapes("\\fIgit\\fR \\-\\-all \\(bu it\\(aqs")
+    "git --all  it's"
     """
     text = re.sub(r"\\f(?:\[\w*\]|\(\w\w|\w)|\\[&/,:|^%]|\\s[-+]?\d|\\\"[^\n]*", "", text)
     text = re.sub(r"\\\((?:aq|cq|oq)|\\\[(?:aq|cq|oq)\]", "'", text)

@@ -93,15 +93,9 @@ class Workload:
 def token_counts(encoder: StaticEncoder, words: Path) -> NDArray[np.int64]:
     """Count each token of the student in the corpus that it was trained on, (vocabulary,).
 
-    Args:
-        encoder: The student.
-        words: The table of the corpus' words and their counts, which is stored with the soft labels.
-
-    Returns:
-        How often the corpus has each token; 0 for pieces of words.
-
-    Raises:
-        InputError: If the table has none of the student's words.
+    `encoder`: the student; `words`: the table of the corpus' words and their counts, which is stored with the soft
+    labels. Returns how often the corpus has each token; 0 for pieces of words. Raises InputError if the table has none
+    of the student's words.
     """
     table = read_table(words, pa.schema([("word", pa.string()), ("count", pa.int64())]))
     known = dict(zip(table["word"].to_pylist(), table["count"].to_pylist(), strict=True))

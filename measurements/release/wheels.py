@@ -39,16 +39,7 @@ MACHINES: Final = {"x86_64": "i386:x86-64", "aarch64": "arm64"}  # the names tha
 NATIVE: Final = "sentence_distillery/encoder/native"
 CORE: Final = f"{NATIVE}/_core.abi3.so"
 WINDOWS_CORE: Final = f"{NATIVE}/_core.pyd"
-FLAGS: Final = (
-    "-std=c11",
-    "-O3",
-    "-ffp-contract=off",
-    "-fvisibility=hidden",
-    "-shared",
-    "-Wall",
-    "-Wextra",
-    "-s",
-)
+FLAGS: Final = ("-std=c11", "-O3", "-ffp-contract=off", "-fvisibility=hidden", "-shared", "-Wall", "-Wextra", "-s")
 
 
 def pure_files(directory: Path) -> dict[str, bytes]:

@@ -80,11 +80,11 @@ def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *
     """
     top, root = Path(repo.root_dir), Path(workspace.root_dir)
     _refuse_outside(stages, root, top)
-    made = {path for path, out in inside(repo.index.outs, top) if _is_made(out.stage, out)}
+    made = {path for node in stages for path, out in inside(node.outs, top) if _is_made(node, out)}
     wanted = _wanted(stages, made, top, root)
     _bring_ignored(wanted, made, root, top, log)
     if edited:
-        _bring_edited(stages, workspace, top, log)
+        _bring_edited(stages, _others(repo, stages, wanted, top), workspace, top, log)
     _make_places(stages, wanted, root, top)
     read = {path for node in stages for path, _ in inside(node.deps, top)}
     missing = sorted(path for path in read if (root / path).exists() and not (top / path).exists())
@@ -93,6 +93,13 @@ def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *
             f"The workspace has {', '.join(missing)}, which a stage reads, but neither git nor DVC has it, and it "
             "could not be copied: `dvc add` it, or name it under paths.brought in flows.yaml."
         )
+
+
+def _others(repo: Repo, stages: Sequence[Any], wanted: set[str], top: Path) -> list[Any]:
+    """Return the stages that are not in the run but have data that it reads: by a link, which DVC does not follow."""
+    own = {node.addressing for node in stages}
+    others = [node for node in repo.index.stages if node.addressing not in own]
+    return [node for node in others if any(overlaps(path, wanted) for path, _ in inside(node.outs, top))]
 
 
 def _is_made(node: Any, out: Any) -> bool:
@@ -168,8 +175,8 @@ def _bring_ignored(wanted: set[str], made: set[str], root: Path, top: Path, log:
         )
 
 
-def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -> None:
-    """Replace the data of .dvc files, and of frozen stages, by that of the workspace.
+def _bring_edited(stages: Sequence[Any], others: Sequence[Any], workspace: Repo, top: Path, log: Log) -> None:
+    """Replace the data of .dvc files, of frozen stages and of others than those of the run, by that of the workspace.
 
     Of what a command has made, a directory that was edited since is left out, so that the run finds it changed; so is
     what git tracks, if it was edited or deleted, since DVC refuses to save it again.
@@ -177,9 +184,9 @@ def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -
     root = Path(workspace.root_dir)
     files_of_git = [Path(path) for path in paths(git(top, "ls-files", "-z"))]
     tracked = {place.as_posix() for file in files_of_git for place in (file, *file.parents)}
-    for node in stages:
+    for node, own in [*((node, True) for node in stages), *((node, False) for node in others)]:
         for path, out in inside(node.outs, top):
-            made = _is_made(node, out)
+            made = own and _is_made(node, out)
             if not out.use_cache or not ((root / path).exists() or (made and path in tracked)):
                 continue
             if made and path not in tracked and not ((root / path).is_dir() and (top / path).is_dir()):

@@ -22,10 +22,10 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from reproductions.encoders.packing import pack, packed, runs_of
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.runtime.device import autocast
-from sentence_distillery.teachers.packing import pack, packed, runs_of
 from sentence_distillery.teachers.pooling import length_batches, weighted_mean
 from sentence_distillery.teachers.transformer import CPU_TOKENS, TransformerEncoder
 

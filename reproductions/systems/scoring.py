@@ -5,13 +5,14 @@ from functools import partial
 from pathlib import Path
 
 from reproductions.paper1.word_vectors.weighting import Weighting
+from reproductions.systems.calibration import Calibration, calibrated_error, calibration
 from reproductions.systems.data import CALIBRATED, EvaluationData
 from reproductions.systems.options import Evaluate
 from reproductions.systems.registry import Loader
 from reproductions.systems.systems import TOKENS, StudentSystem, System, WordSystem, features, means
 from reproductions.systems.weighted import Scheme, embed, fit_schemes, save_schemes
 from sentence_distillery.evaluation.present import sample
-from sentence_distillery.evaluation.protocols.metrics import Calibration, calibration, on_five, similarity_figures
+from sentence_distillery.evaluation.protocols.metrics import on_five, similarity_figures
 from sentence_distillery.evaluation.protocols.sgd import PROTOCOL, SENTIMENT_METRICS, classify
 from sentence_distillery.evaluation.protocols.similarity import correlations, cosines
 from sentence_distillery.evaluation.results import Result, as_result, count
@@ -56,7 +57,10 @@ def similarity_results(
     assert pairs.scores is not None and pairs.scale is not None
     for scheme, fitted, predicted in zip(schemes, calibrated, pair_cosines(system, schemes, pairs), strict=False):
         seen(system.name, str(scheme.weighting), pairs, predicted)
-        figures = similarity_figures(predicted, pairs.scores, pairs.scale, fitted)
+        figures = similarity_figures(predicted, pairs.scores, pairs.scale)
+        if fitted is not None:
+            error = calibrated_error(fitted, predicted, pairs.scores, pairs.scale, figures["mae"])
+            figures["mae_calibrated"] = error
         for metric, value in figures.items():
             protocol = str(scheme.weighting)
             yield Result(system.name, pairs.name, pairs.split, protocol, metric, value, len(pairs.scores))

@@ -42,20 +42,13 @@ def write_sentences(
     counters: Counters,
     held_out: HeldOut | None = None,
 ) -> None:
-    """Write texts as sentences, `part-*.parquet`, to a directory, which is replaced.
+    """Write texts, or files of texts, as sentences, `part-*.parquet`, to a directory, which is replaced.
 
-    Args:
-        texts: Texts, or files and directories of texts, as for `distill`.
-        reading: How to read files.
-        options: How to clean; None takes each text as one sentence, unchanged.
-        fingerprints: Of sentences to leave out, (any,) uint64.
-        directory: The directory to write.
-        counters: Counts sentences that are kept, and those that are dropped, by reason.
-        held_out: How much goes to `held_out.parquet` in place of the parts; it needs cleaning.
+    `reading` says how to read files, `options` how to clean; None takes each text as one sentence, unchanged. Sentences
+    with one of the `fingerprints` are left out. `held_out` says how much goes to `held_out.parquet` in place of the
+    parts; it needs cleaning. The counters count sentences that are kept, and those that are dropped, by reason.
 
-    Raises:
-        InputError: There is no text, or a file cannot be read.
-        TypeError: A text is neither a str nor a Path.
+    Raises InputError if there is no text or a file cannot be read, TypeError if a text is neither a str nor a Path.
     """
     if options is None:
         if fingerprints is not None:

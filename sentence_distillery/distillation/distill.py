@@ -306,13 +306,11 @@ def as_teacher(
 ) -> GivenTeacher:
     """Return the options of a teacher that is given by reference, or the teacher itself.
 
-    Raises:
-        InputError: If an option is out of its range, the reference is empty, or a function gives no vectors.
-        TypeError: If the teacher is of another type.
+    Raises InputError if an option is out of its range, the reference is empty, or a function gives no vectors;
+    TypeError if the teacher is of another type.
 
-    Example:
-        >>> as_teacher("api.parquet", None, 128)
-        VectorTeacher(vectors='api.parquet', sha256=None)
+    >>> as_teacher("api.parquet", None, 128)
+    VectorTeacher(vectors='api.parquet', sha256=None)
     """
     # Already described, by params.yaml or the caller: nothing is guessed from a name.
     if isinstance(teacher, Teacher | FunctionTeacher | VectorTeacher | FunctionEncoder):
@@ -356,9 +354,8 @@ def _vocabulary(given: int | Iterable[str] | None) -> tuple[int | None, list[str
 def kind_of_reference(reference: str) -> type[Teacher | FunctionTeacher | VectorTeacher]:
     """Tell which kind of teacher a reference names: a model, module:function, or a Parquet file.
 
-    Example:
-        >>> [kind_of_reference(name).__name__ for name in ("use:embed", "api.parquet", "package:minilm")]
-        ['FunctionTeacher', 'VectorTeacher', 'Teacher']
+    >>> [kind_of_reference(name).__name__ for name in ("use:embed", "api.parquet", "package:minilm")]
+    ['FunctionTeacher', 'VectorTeacher', 'Teacher']
     """
     if reference.endswith(".parquet") and not Path(reference).is_dir():
         return VectorTeacher

@@ -35,18 +35,13 @@ SNOWBALL = {
 def with_lexical_channel(
     encoder: StaticEncoder, texts: TokenIds, dimension: int, weight: float, language: str
 ) -> StaticEncoder:
-    """Add dimensions in which texts that share words are close.
+    """Add dimensions in which texts that share words are close, to an encoder without layers after its sum.
 
-    Args:
-        encoder: A static encoder without layers after its sum.
-        texts: Texts as its token ids, that document frequencies are counted in.
-        dimension: The number of dimensions to add, a multiple of 8 up to 65,536.
-        weight: The length of the channel relative to the rest, from 0 to 1,000; 0 leaves it out until an encoder is
-            loaded with another weight.
-        language: ISO 639-1 code; words of a language without a Snowball stemmer are taken as they are.
+    Document frequencies are counted in `texts`, its token ids. `dimension` is a multiple of 8 up to 65,536, `weight`
+    the length of the channel relative to the rest, from 0 to 1,000; 0 leaves it out until an encoder is loaded with
+    another weight. Words of a `language` (ISO 639-1) without a Snowball stemmer are taken as they are.
 
-    Raises:
-        InputError: If the encoder has layers, the dimension is not such a multiple, or no text has a known word.
+    Raises InputError if the encoder has layers, the dimension is not such a multiple, or no text has a known word.
     """
     if encoder.linear is not None or encoder.hidden is not None:
         raise InputError("A lexical channel is added to a table of token vectors, but this encoder has layers.")

@@ -135,19 +135,11 @@ def fit_to_size(
 def made_to_size(
     encoder: StaticEncoder, size: Size, texts: Iterable[str], held_out: Sequence[str]
 ) -> tuple[StaticEncoder, list[Trial]]:
-    """Make a trained student as small as the options say.
+    """Make a trained student as small as the options say: megabytes, or a number of tokens, and a precision.
 
-    Args:
-        encoder: The full student.
-        size: What is ordered: megabytes in millions of bytes, or a number of tokens, and a precision.
-        texts: Those that it was trained on; their words and directions are kept.
-        held_out: Those that it was not trained on; without enough of them, students are compared on `texts`.
-
-    Returns:
-        The student, and what was tried, the best first; the same student and nothing if no size is ordered.
-
-    Raises:
-        InputError: If there are too few texts, or no student is as small.
+    The words and directions of `texts`, those that it was trained on, are kept. Students are compared on the `held_out`
+    ones if there are enough. Returns the student, and what was tried, the best first; the same student and nothing if
+    no size is ordered. Raises InputError if there are too few texts, or no student is as small.
     """
     if size.megabytes is not None:
         precisions = [size.precision] if size.precision else PRECISIONS

@@ -39,7 +39,6 @@ from sentence_distillery.teachers.embedder import Embedder
 from sentence_distillery.teachers.functions import FunctionEncoder
 from sentence_distillery.teachers.label_store import AT_ONCE, LabelStore, forget_old
 from sentence_distillery.teachers.options import FunctionTeacher, Teacher
-from sentence_distillery.teachers.remaining import announced, pieces
 from sentence_distillery.teachers.teachers import GivenTeacher, TextEncoder, load_teacher
 from sentence_distillery.teachers.transformer import TransformerEncoder
 from sentence_distillery.teachers.vectors import VectorTable
@@ -217,10 +216,7 @@ def card(teacher: GivenTeacher, encoder: TextEncoder) -> dict[str, object]:
 def refuse_absent(encoder: TextEncoder, sources: Sequence[Source], words: Iterable[str]) -> None:
     """Say how many texts a file of vectors lacks; raises InputError if it lacks more than a tenth of the sentences.
 
-    Args:
-        encoder: A teacher; only a file of vectors can lack something.
-        sources: The sentences.
-        words: The words and pieces, as the teacher embeds them.
+    `sources` read the sentences; `words` are the words and pieces, as the teacher embeds them.
     """
     # A transformer or a function has a vector for any text.
     if not isinstance(encoder, VectorTable):
@@ -258,10 +254,9 @@ def embed_missing(store: LabelStore, sources: list[Source], embedder: Embedder, 
     log.info("%s texts are labelled already, %s are new", f"{taken:,}", f"{len(missing):,}")
     ordered = sorted(missing, key=lambda text: (-len(text), text))
     chunks = [ordered[start : start + AT_ONCE] for start in range(0, len(ordered), AT_ONCE)]
-    work = [pieces(chunk) for chunk in chunks]
     # One process here, without regard to shards.processes: the encoder's parallel batches use all cores.
     with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
-        for chunk, vectors in zip(chunks, track(announced(embedded, work), len(work), "soft labels"), strict=True):
+        for chunk, vectors in zip(chunks, track(embedded, len(chunks), "soft labels"), strict=True):
             store.add(chunk, vectors)
     return taken, len(missing)
 
@@ -283,22 +278,17 @@ def label(
 ) -> None:
     """Write the soft labels of a corpus, of its held-out sentences and of its words.
 
-    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, held_out.parquet if some
-    sentences are held out, words.parquet and teacher.json. No student is trained on the labels of held-out sentences.
+    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, held_out.parquet if some sentences
+    are held out, words.parquet and teacher.json. No student is trained on the labels of held-out sentences. The soft
+    label of a text is the teachers' concatenated embeddings, each of unit length if there are several.
 
-    Args:
-        teachers: the soft label of a text is their concatenated embeddings, each of unit length if there are several.
-        settings: batches, precision, and which words get their own soft label.
-        where: whether a cluster embeds.
-        directories: the directories to read and write.
-        counters: counts the sentences, those without a vector as dropped.
-        own: further words and terms that get their own soft label.
-        least: the dimension of the student, which a soft label must have.
+    `where` says whether a cluster embeds. The counters count the sentences, those without a vector as dropped. `own`
+    words and terms get their own soft label, too. `least` is the dimension of the student, which a soft label must
+    have.
 
-    Raises:
-        TeacherError: a teacher does not exist, or does not match its options.
-        InputError: the teachers have fewer dimensions than the student, the corpus cannot be read, an embedding is not
-            finite in float16, or a file of vectors lacks more than a tenth of the sentences.
+    Raises TeacherError if a teacher does not exist, or does not match its options; InputError if the teachers have
+    fewer dimensions than the student, the corpus cannot be read, an embedding is not finite in float16, or a file of
+    vectors lacks more than a tenth of the sentences.
     """
     parts = table_parts(directories.sentences)
     stores = [LabelStore(load_teacher(teacher), settings.precision, directories.kept) for teacher in teachers]

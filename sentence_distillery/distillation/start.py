@@ -70,20 +70,11 @@ def further_tokens(student: StaticEncoder, words: list[str]) -> list[str]:
 def started_from(
     student: StaticEncoder, words: list[str], start: Floats, tokens: TokenIds, targets: NDArray[np.float16]
 ) -> Floats:
-    """Replace the vectors of the tokens that another student has by the vectors of that student.
+    """Replace the vectors of the tokens that another student has by the vectors of that student, which are plain sums.
 
-    Args:
-        student: The other one, whose vectors are plain sums.
-        words: Words and pieces; the token id of a word is its place plus one.
-        start: (1 + words, dimension) float32, the vectors to replace.
-        tokens: Token ids of the sentences.
-        targets: (sentences, dimension) float16, their soft labels, projected.
-
-    Returns:
-        (1 + words, dimension) float32, of the length of `start` in the median.
-
-    Raises:
-        InputError: The sentences have none of its tokens.
+    `start`, (1 + words, dimension) float32, has the vectors to replace: the token id of a word is its place plus one.
+    `targets`, (sentences, dimension) float16, are the projected soft labels of the sentences `tokens`. Returns an array
+    like `start`, of its length in the median. Raises InputError if the sentences have none of its tokens.
     """
     vocabulary = student.tokenizer.get_vocab()
     places = np.array([UNKNOWN_ID, *(vocabulary.get(word, UNKNOWN_ID) for word in words)])

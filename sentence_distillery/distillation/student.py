@@ -251,19 +251,12 @@ def train_static(
 ) -> TrainedStudent:
     """Train a static student: start from vectors of words, project the soft labels, train.
 
-    Args:
-        params: how to train.
-        corpus: sentences and their soft labels.
-        counters: counts the sentences, those without a known word as dropped.
-        checkpoint: the file from which an interrupted training of the same data and options goes on.
-        development: rated pairs that each epoch is measured on; they do not change the student.
+    The counters count the sentences, those without a known word as dropped. An interrupted training of the same data
+    and options goes on from the file `checkpoint`. Each epoch is measured on `development`, rated pairs; they do not
+    change the student. Returns it with token vectors of (vocabulary, params.dimension) float32.
 
-    Returns:
-        The student, with token vectors of (vocabulary, params.dimension) float32.
-
-    Raises:
-        InputError: the corpus or its soft labels cannot be read or have too few sentences, the teacher has fewer
-            dimensions, or the loss is not finite.
+    Raises InputError if the corpus or its soft labels cannot be read or have too few sentences, the teacher has fewer
+    dimensions, or the loss is not finite.
     """
     refuse_dimension(params.dimension, corpus.dimension)
 
@@ -289,13 +282,7 @@ def train_static(
         start = started_from(other, words, start, labelled.tokens, targets)
     key = labelled.key(params, start)  # before training, which may change `start` in place
     model = StaticStudent(start).to(device())
-    loss = StaticLoss(
-        model,
-        labelled.tokens.without(UNKNOWN_ID),
-        targets,
-        params.relational_weight,
-        params.temperature,
-    )
+    loss = StaticLoss(model, labelled.tokens.without(UNKNOWN_ID), targets, params.relational_weight, params.temperature)
 
     # Settings that were left open follow the number of sentences.
     epochs, batch_size = params.size(len(labelled.tokens))

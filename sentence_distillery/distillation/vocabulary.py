@@ -25,15 +25,8 @@ _RATE: Final = 0.1  # a term is kept if at least so many of its rarest part's oc
 def count_words(texts: Iterable[str]) -> Counter[str]:
     """Count the words of all texts.
 
-    Args:
-        texts: Any iterable of str.
-
-    Returns:
-        How often each word occurs.
-
-    Example:
-        >>> count_words(["The storm.", "A storm!"])["storm"]
-        2
+    >>> count_words(["The storm.", "A storm!"])["storm"]
+    2
     """
     counts: Counter[str] = Counter()
     for text in texts:
@@ -42,17 +35,10 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def count_terms(texts: Iterable[str]) -> Counter[str]:
-    """Count the possible terms: words with signs in, before or after them, and emoji.
+    """Count the possible terms, in lower case: words with signs in, before or after them, and emoji.
 
-    Args:
-        texts: Any iterable of str.
-
-    Returns:
-        How often each occurs, in lower case.
-
-    Example:
-        >>> sorted(count_terms(["C++ or C#, not .NET.", "A long-term e-mail: 3.14 😀!"]))
-        ['.net', '3.14', 'c#', 'c++', 'e-mail', 'long-term', '😀']
+    >>> sorted(count_terms(["C++ or C#, not .NET.", "A long-term e-mail: 3.14 😀!"]))
+    ['.net', '3.14', 'c#', 'c++', 'e-mail', 'long-term', '😀']
     """
     counts: Counter[str] = Counter()
     for text in texts:
@@ -62,24 +48,15 @@ def count_terms(texts: Iterable[str]) -> Counter[str]:
 
 
 def choose_terms(terms: Mapping[str, int], counts: Mapping[str, int], minimum_count: int) -> dict[str, int]:
-    """Choose the terms that say something which their words do not.
+    """Choose the terms that say something which their words do not, most frequent first, of the counts of a text.
 
     A term has to be frequent. Two ordinary words with a hyphen or a slash are left to their own vectors. And a term
     must be no accident of two frequent words, as "it.the" is: a tenth of the occurrences of its rarest part must be in
     the term. Numbers are exempt, since their parts say nothing, but they must be five times as frequent.
 
-    Args:
-        terms: What `count_terms` counts.
-        counts: What `count_words` counts in the same texts.
-        minimum_count: The least number of occurrences.
-
-    Returns:
-        The terms, most frequent first, with their counts.
-
-    Example:
-        >>> words = {"c": 9, "it": 90, "the": 99, "3": 99}
-        >>> choose_terms({"c#": 5, "it.the": 5, "long-term": 5, "3.14": 15, "2.7": 5}, words, 3)
-        {'3.14': 15, 'c#': 5}
+    >>> words = {"c": 9, "it": 90, "the": 99, "3": 99}
+    >>> choose_terms({"c#": 5, "it.the": 5, "long-term": 5, "3.14": 15, "2.7": 5}, words, 3)
+    {'3.14': 15, 'c#': 5}
     """
     ordered = sorted(terms.items(), key=lambda entry: (-entry[1], entry[0]))
     return {
@@ -102,16 +79,10 @@ def _tells_more(term: str, count: int, counts: Mapping[str, int], minimum_count:
 def with_terms(counts: Mapping[str, int], terms: Mapping[str, int]) -> dict[str, int]:
     """Count words and terms: an occurrence in a term is not one of the term's words.
 
-    Args:
-        counts: What `count_words` counts.
-        terms: What `choose_terms` returns for them.
+    A word in which an emoji is stuck is left out, since the emoji is cut off.
 
-    Returns:
-        The count of each word and term. A word in which an emoji is stuck is left out, since the emoji is cut off.
-
-    Example:
-        >>> with_terms({"covid": 5, "19": 9, "storm😀": 3}, {"covid-19": 4, "😀": 3})
-        {'covid': 1, '19': 5, 'covid-19': 4, '😀': 3}
+    >>> with_terms({"covid": 5, "19": 9, "storm😀": 3}, {"covid-19": 4, "😀": 3})
+    {'covid': 1, '19': 5, 'covid-19': 4, '😀': 3}
     """
     emoji = {term for term in terms if is_emoji(term)}
     left = {word: count for word, count in counts.items() if word.isascii() or emoji.isdisjoint(word)}
@@ -123,24 +94,13 @@ def with_terms(counts: Mapping[str, int], terms: Mapping[str, int]) -> dict[str,
 
 
 def own_tokens(given: Iterable[str]) -> list[str]:
-    """Normalise tokens that a user wants in a vocabulary.
+    """Normalise words, terms and emoji that a user wants in a vocabulary: in lower case, without accents, each once.
 
-    Args:
-        given: Words, terms such as c++, and emoji.
+    Raises TypeError if one is not a str, ValueError if one is cut into several tokens before it is looked up, or is
+    nothing.
 
-    Returns:
-        The different tokens, as they are looked up: in lower case, without accents.
-
-    Raises:
-        TypeError: If one is not a str.
-        ValueError: If one is cut into several tokens before it is looked up, or is nothing.
-
-    Example:
-        >>> own_tokens(["Müller", "C++", "müller"])
-        ['muller', 'c++']
-        >>> own_tokens(["New York"])
-        Traceback (most recent call last):
-        ValueError: 'New York' cannot be one token: a text with it is cut into new, york. Give these, or leave it out.
+    >>> own_tokens(["Müller", "C++", "müller"])
+    ['muller', 'c++']
     """
     found: dict[str, None] = {}
     for token in given:
@@ -157,19 +117,13 @@ def own_tokens(given: Iterable[str]) -> list[str]:
 
 
 def word_pieces(teacher: Tokenizer | None, counts: Counter[str]) -> list[str]:
-    """Take the teacher's word pieces, or learn pieces from the corpus if the teacher has none.
+    """Take the teacher's word pieces, or learn pieces from the words of the corpus if its tokenizer is None.
 
-    Args:
-        teacher: The teacher's tokenizer; None if it has none that is known, such as one behind an API.
-        counts: The words of the corpus.
+    Pieces that no text can match (special tokens, capitals, punctuation) are left out. Words that are written without
+    blanks are cut into the teacher's pieces, whatever its tokenizer.
 
-    Returns:
-        Pieces, without those that no text can match (special tokens, capitals, punctuation). Words that are written
-        without blanks are cut into the teacher's pieces, whatever its tokenizer.
-
-    Example:
-        >>> word_pieces(static_tokenizer(["[UNK]", "storm", "Port", "##s"]), Counter())
-        ['storm', '##s']
+    >>> word_pieces(static_tokenizer(["[UNK]", "storm", "Port", "##s"]), Counter())
+    ['storm', '##s']
     """
     if teacher is not None and isinstance(teacher.model, WordPiece):
         vocabulary = teacher.get_vocab()

@@ -38,11 +38,7 @@ def _one_token(tokenizer: Tokenizer, words: list[str]) -> list[bool]:
 
 
 def unknown_texts(vectors: Floats) -> float:
-    """Return the share of texts, in [0, 1], whose vector is zero: the encoder knows no token of theirs.
-
-    Args:
-        vectors: (texts, dimension) float32, at least one.
-    """
+    """Return the share of (texts, dimension) vectors, in [0, 1], that are zero, since no token is known."""
     return float((~np.any(vectors, axis=1)).mean())
 
 

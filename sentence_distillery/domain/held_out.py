@@ -25,6 +25,8 @@ def reference_of(corpus: LabelledCorpus, share: float, options: Domain) -> Refer
     """
     sentences, labels = corpus.sentences / HELD_OUT, corpus.soft_labels / HELD_OUT
     table = read_table(sentences, READ) if is_there(sentences) else pa.table([[], [], []], schema=READ)
+
+    # No texts is no error: a run may hold none out.
     if len(table) < FEWEST:
         if share == 0:
             return Unavailable("there are no held-out texts: held_out.share is 0")

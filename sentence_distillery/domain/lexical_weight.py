@@ -58,10 +58,8 @@ class Parts:
 def weight_measures(encoder: object, texts: Sequence[str], teacher: Floats) -> Iterator[Measure]:
     """Recommend weights of an encoder's lexical channel, for neighbours and for a search; none without a channel.
 
-    Args:
-        encoder: Any encoder.
-        texts: At least 11; if they are too short for one of both, only the other is recommended.
-        teacher: The teacher's vectors of the texts, (texts, dimension) float32.
+    There must be at least 11 texts; if they are too short for one of both, only the other is recommended. `teacher` has
+    the teacher's vectors of the texts, (texts, dimension) float32.
     """
     if not isinstance(encoder, StaticEncoder) or encoder.lexical is None or len(texts) <= NEIGHBOURS:
         return
@@ -90,6 +88,8 @@ def _recommended(protocol: str, scores: Callable[[float], Scores]) -> Measure:
     """Return the least weight whose mean score is not below the best one's beyond chance."""
     found = np.stack([scores(weight) for weight in WEIGHTS])
     best = int(found.mean(axis=1).argmax())
+
+    # All weights have the same draws, so that only their differences count.
     drawn = bootstrap.counts(found.shape[1])
     for weight, own in zip(WEIGHTS, found, strict=True):
         _, high, _ = bootstrap.interval(bootstrap.means((own - found[best]).astype(np.float32), drawn))
@@ -111,5 +111,7 @@ def _found(queries: Parts, rests: Parts, weight: float) -> Scores:
     for start in range(0, len(asked), AT_ONCE):
         cosines = asked[start : start + AT_ONCE] @ searched.T
         rows = np.arange(len(cosines))
+
+        # A rest of the same cosine is not before the right one.
         ranks.append((cosines > cosines[rows, start + rows][:, None]).sum(axis=1) + 1)
     return 1.0 / np.concatenate(ranks)

@@ -17,16 +17,18 @@ import numpy as np
 from scipy.stats import rankdata
 from tokenizers import Tokenizer
 
-from sentence_distillery.domain.coverage import unknown_texts, words_cut
+from sentence_distillery.domain.coverage import tokenizer_of, unknown_texts, words_cut
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.evaluation import intervals as bootstrap
+from sentence_distillery.evaluation.evaluate import Encoder, embed
 from sentence_distillery.evaluation.protocols.neighbours import Rows, nearest, recalls
 from sentence_distillery.evaluation.protocols.similarity import correlations
-from sentence_distillery.evaluation.results import Measure
+from sentence_distillery.evaluation.results import Measure, Result, as_result
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 
 DEPTHS = (1, 10, 100)
+DATASET = "held-out texts"  # in the table of figures
 FEWEST = 3  # texts: of two the nearest neighbour is known beforehand
 METRICS = (
     ("random pairs", "spearman"),
@@ -39,21 +41,13 @@ METRICS = (
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Texts, the teacher's vectors of them, and the pairs that every encoder is compared on.
+    """Texts, the teacher's vectors of them, and the pairs that every encoder is compared on."""
 
-    Attributes:
-        texts: At least FEWEST.
-        vectors: (texts, dimension) float32, of any length.
-        random: The other texts of each text's random pairs, (texts, random_pairs) int64.
-        near: The teacher's nearest texts of each, (texts, neighbours) int64; fewer if there are fewer texts.
-        drawn: How often each text is in each draw of the bootstrap, (draws, texts) float32.
-    """
-
-    texts: Sequence[str]
-    vectors: Floats
-    random: Rows
-    near: Rows
-    drawn: Floats = field(repr=False)
+    texts: Sequence[str]  # at least FEWEST
+    vectors: Floats  # (texts, dimension) float32, of any length
+    random: Rows  # the other texts of each text's random pairs, (texts, random_pairs) int64
+    near: Rows  # the teacher's nearest texts of each, (texts, neighbours) int64; fewer if there are fewer texts
+    drawn: Floats = field(repr=False)  # how often each text is in each draw of the bootstrap, (draws, texts) float32
 
     @classmethod
     def of(cls, texts: Sequence[str], vectors: Floats, options: Domain) -> "Reference":
@@ -63,6 +57,22 @@ class Reference:
         others = (np.arange(count)[:, None] + offsets) % count  # never the text itself
         near = nearest(vectors, min(options.neighbours, count - 1))
         return cls(texts, vectors, others, near, bootstrap.counts(count))
+
+
+def scored(
+    name: str, encoder: Encoder | Unavailable, reference: Reference | Unavailable, dataset: str = DATASET
+) -> Iterator[Result]:
+    """Measure an encoder: a row of the table of figures for each of METRICS, its value perhaps why there is none."""
+    return (as_result(name, dataset, "", measure) for measure in measured(encoder, reference))
+
+
+def measured(encoder: Encoder | Unavailable, reference: Reference | Unavailable) -> Iterator[Measure]:
+    """Yield the figures of an encoder, or the reason in place of each."""
+    if isinstance(reference, Unavailable):
+        return unavailable(reference, 0)
+    if isinstance(encoder, Unavailable):
+        return unavailable(encoder, len(reference.texts))
+    return measures(embed(encoder, list(reference.texts)), tokenizer_of(encoder), reference)
 
 
 def measures(vectors: Floats, tokenizer: Tokenizer | None, reference: Reference) -> Iterator[Measure]:
@@ -106,6 +116,8 @@ def _correlation(protocol: str, vectors: Floats, reference: Reference, others: R
     value = correlations(own.ravel(), teacher.ravel())["spearman"]
     if isinstance(value, Unavailable):
         return Measure(protocol, "spearman", value, own.size)
+
+    # The ranks of all pairs serve every draw: to rank each draw anew would take minutes.
     one, other = (rankdata(cosines).reshape(cosines.shape) for cosines in (own, teacher))
     return Measure(protocol, "spearman", value, own.size, partial(bootstrap.pearson, one, other, reference.drawn))
 

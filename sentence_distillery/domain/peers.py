@@ -46,21 +46,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Comparison:
-    """The data that peers are made from.
+    """The data that peers are made from."""
 
-    Attributes:
-        released: The directory of the released encoder, or "released" for the one of this library.
-        teacher: The student's teacher.
-        dimension: Of the peers' vectors, the student's.
-        corpus: The sentences and the soft labels that tokenlearn is trained on.
-        seed: Of tokenlearn's order of the sentences.
-    """
-
-    released: Path | str
-    teacher: GivenTeacher
-    dimension: int
-    corpus: LabelledCorpus
-    seed: int
+    released: Path | str  # the directory of the released encoder, or "released" for the one of this library
+    teacher: GivenTeacher  # the student's teacher
+    dimension: int  # of the peers' vectors, the student's
+    corpus: LabelledCorpus  # the sentences and the soft labels that tokenlearn is trained on
+    seed: int  # of tokenlearn's order of the sentences
 
     @cached_property
     def model2vec(self) -> Encoder | Unavailable:
@@ -87,6 +79,8 @@ def tokenlearn(comparison: Comparison) -> Encoder | Unavailable:
     start = comparison.model2vec
     if isinstance(start, Unavailable):
         return start
+
+    # It learns from the texts and the labels of the student, as those of one run.
     corpus = comparison.corpus
     parts, schema = table_parts(corpus.sentences), soft_label_schema(corpus.dimension)
     texts = [text for part in parts for text in part_texts(part)]

@@ -33,6 +33,8 @@ def write_pool_figures(
     `teacher` is what teacher.json says of it; the directory is replaced.
     """
     found = [each for each in measures if each.drawn is not None and isinstance(each.value, float)] if texts else []
+
+    # Hashes say whether two versions were measured on the same texts by the same teacher.
     names = {f"{system}/{NAME}/{_name(each)}": each for each in found}
     digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
     about = {"sha256": {"texts": digest, "teacher": _hash_of(teacher)}, "rows": {"test": len(texts)}}

@@ -26,11 +26,7 @@ log = logging.getLogger(__name__)
 def systems(student: Path, given: AnyTeacher, options: Evaluate, batch_tokens: int) -> list[System]:
     """Return the systems of a run, the cheapest first; each is loaded when it is scored.
 
-    Args:
-        student: The directory of the student.
-        given: The teacher.
-        options: The references, and how many documents each kind of encoder gets.
-        batch_tokens: Word pieces that a transformer reads at a time.
+    `student` is the directory of the student, `given` the teacher; `batch_tokens` word pieces are read at a time.
     """
     slow = (options.transformer_documents, "evaluate.transformer_documents")
     return [

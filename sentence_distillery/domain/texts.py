@@ -10,9 +10,8 @@ from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import Texts, read_articles
 from sentence_distillery.distillation.distill import SOFT_LABELS, AnyTeacher, as_teacher
 from sentence_distillery.domain.lexical_weight import weight_measures
-from sentence_distillery.domain.measures import FEWEST, Reference
+from sentence_distillery.domain.measures import FEWEST, Reference, scored
 from sentence_distillery.domain.options import Domain
-from sentence_distillery.domain.scoring import scored
 from sentence_distillery.evaluation.evaluate import Encoder, embed
 from sentence_distillery.evaluation.results import Result, as_result
 from sentence_distillery.io.artifacts import InputError

@@ -35,7 +35,8 @@ from sentence_distillery.encoder.model import Model
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import Vocabulary
 from sentence_distillery.encoder.parts import Arrays, model_of, parts_of
-from sentence_distillery.encoder.persistence.finding import RELEASED, RELEASED_SEARCH, model_directory
+from sentence_distillery.encoder.persistence.files import ModelFiles, model_files
+from sentence_distillery.encoder.persistence.finding import RELEASED, RELEASED_SEARCH
 from sentence_distillery.encoder.persistence.reading import shared_model
 from sentence_distillery.encoder.precision import (
     CALIBRATED,
@@ -195,11 +196,33 @@ class StaticEncoder(Adapters):
             >>> StaticEncoder.from_pretrained("released", truncate_dim=64).encode("The storm closed the port.").shape
             (64,)
         """
+        files = model_files(directory, revision, token)
+        return cls.from_files(
+            files, truncate_dim=truncate_dim, lexical_weight=lexical_weight, lexical_dimension=lexical_dimension
+        )
+
+    @classmethod
+    def from_files(
+        cls,
+        files: ModelFiles,
+        *,
+        truncate_dim: int | None = None,
+        lexical_weight: float | None = None,
+        lexical_dimension: int | None = None,
+    ) -> Self:
+        """Load a model whose files were found, and which threads may be reading; otherwise as `from_pretrained`.
+
+        Example:
+            >>> from sentence_distillery.encoder.persistence.files import model_files
+            >>> StaticEncoder.from_files(model_files("released")).dimension
+            256
+        """
+        model = shared_model(files)
+
         # The name decides about the channel, since both names are of the same files.
-        model = shared_model(model_directory(directory, revision, token))
         weight = lexical_weight
         if weight is None:
-            weight = LEXICAL_WEIGHT if str(directory) == RELEASED_SEARCH else model.lexical_weight
+            weight = LEXICAL_WEIGHT if files.name == RELEASED_SEARCH else model.lexical_weight
 
         # Everything but the channel stays shared with other encoders of these files.
         if lexical_dimension is not None:

@@ -25,12 +25,11 @@ from sentence_distillery.io.unavailable import Unavailable
 class Encoder(Protocol):
     """Anything that embeds sentences: this project's encoders, sentence-transformers, model2vec, or your own.
 
-    Example:
-        >>> class Lengths:
-        ...     def encode(self, sentences):
-        ...         return [[len(sentence), 1] for sentence in sentences]
-        >>> embed(Lengths(), ["A cat.", "A dog runs."]).tolist()
-        [[6.0, 1.0], [11.0, 1.0]]
+    >>> class Lengths:
+    ...     def encode(self, sentences):
+    ...         return [[len(sentence), 1] for sentence in sentences]
+    >>> embed(Lengths(), ["A cat.", "A dog runs."]).tolist()
+    [[6.0, 1.0], [11.0, 1.0]]
     """
 
     def encode(self, sentences: list[str], /) -> Any:
@@ -104,6 +103,7 @@ def evaluate(
         mine spearman 1.0 3
         mine mae 1.0 3
     """
+    # A directory is read when a set is asked for by name.
     data = BenchmarkData(Path(benchmarks)) if isinstance(benchmarks, Path | str) else benchmarks
     results: list[Result] = []
     for task in tasks:

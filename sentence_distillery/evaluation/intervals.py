@@ -43,6 +43,7 @@ def of_draws(figure: Callable[[Floats], Floats], pairs: int, draws: int = DRAWS)
 
 def _blocks(pairs: int, draws: int) -> Iterator[Floats]:
     generator, step = np.random.default_rng(0), max(1, AT_ONCE // pairs)
+    # One generator for all blocks, so that the draws do not depend on the size of a block.
     for start in range(0, draws, step):
         rows = generator.integers(0, pairs, (min(step, draws - start), pairs))
         yield np.stack([np.bincount(row, minlength=pairs) for row in rows]).astype(np.float32)
@@ -59,6 +60,8 @@ def pearson(one: Floats, other: Floats, drawn: Floats) -> Floats:
     Two (groups, pairs of each) arrays are drawn by group: `drawn` is then (draws, groups).
     """
     a, b = (np.asarray(side, np.float64).reshape(len(side), -1) - np.mean(side) for side in (one, other))
+
+    # A group is drawn as a whole, so the products of its pairs are added up before.
     total = drawn.sum(axis=1) * a.shape[1]
     x, y, xx, yy, xy = (drawn @ column.sum(axis=1) / total for column in (a, b, a * a, b * b, a * b))
     return _correlation(xy - x * y, _spread(x, xx), _spread(y, yy))
@@ -78,16 +81,13 @@ def _correlation(together: Floats, one: Floats, other: Floats) -> Floats:
 
 
 def ranks(values: Floats, drawn: Floats) -> Floats:
-    """Return the mean rank of each value in each draw, (draws, pairs); a value that was not drawn has one, too.
-
-    Args:
-        values: (pairs,)
-        drawn: How often each is in each draw, (draws, pairs).
-    """
+    """Return the mean rank of each of (pairs,) values in each draw, (draws, pairs), of those not drawn, too."""
     _, group = np.unique(values, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     counts = np.add.reduceat(drawn[:, order], starts, axis=1, dtype=np.float64)  # of equal values
+
+    # Equal values share the mean of their ranks.
     first = np.cumsum(counts, axis=1) - counts
     return np.asarray((first + (counts + 1) / 2)[:, group])
 

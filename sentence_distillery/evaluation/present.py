@@ -41,6 +41,7 @@ def pair_sets(benchmarks: BenchmarkData, kind: Kind, splits: tuple[Split, ...] =
 
 def sample(documents: DocumentSet, limit: int, seed: int) -> DocumentSet:
     """Draw at most `limit` documents at random; they keep their order."""
+    # Sorted again, since the classifier's result depends on the order of its texts.
     rows = np.sort(np.random.default_rng(seed).permutation(len(documents.texts))[:limit]).tolist()
     texts, labels = ([column[row] for row in rows] for column in (documents.texts, documents.labels))
     return replace(documents, texts=texts, labels=labels)

@@ -31,54 +31,32 @@ MODEL_SOUP = "model soup"  # in place of a seed: the mean of the weights of all 
 class Result:
     """A figure: correlations and rates as fractions, MAE in units of a 0-5 scale, speed in sentences a second.
 
-    Attributes:
-        system: The name that tables show.
-        dataset: The benchmark set.
-        split: Of the set; empty if it has none.
-        protocol: How vectors were made and compared, such as a weighting.
-        metric: Such as "spearman".
-        value: The figure, or why there is none.
-        n: The number of pairs or sentences behind it.
-        paper: The paper that has such a figure, "1" to "3", if one has.
-        table: Its table there.
-        published: The paper's own figure for the same system and protocol.
-        seeds: The number of trainings behind the value.
-        spread: Their standard deviation, if there are several.
-        encoder: The encoder that a cell of a grid trains, by its name in params.yaml.
-        pooling: How the cell pools its tokens.
-        strategy: How the cell is trained; "cosine" and "untrained" train nothing.
-        start: What the training starts from, if not from the published encoder.
-        weight: W_cf of paper 3, or how it is learnt.
-        seed: The one seed of the training, or MODEL_SOUP; None if the value is a mean over seeds.
-        low: The lower end of the value's 95% interval, if it has one.
-        high: The upper end.
-        left_out: Draws of the bootstrap that have no figure, such as a correlation of equal ratings, and so are not in
-            the interval; None if nothing was drawn.
-
     Raises:
         ValueError: If a number is NaN or infinite: what has no meaning is `Unavailable`, with the reason.
     """
 
-    system: str
-    dataset: str
-    split: str
-    protocol: str
-    metric: str
-    value: Figure
-    n: int
-    paper: str = ""
-    table: str = ""
-    published: float | None = None
-    seeds: int = 1
-    spread: float | None = None
-    encoder: str = ""
-    pooling: str = ""
-    strategy: str = ""
-    start: str = ""
-    weight: float | str | None = None
-    seed: int | str | None = None
-    low: float | None = None
-    high: float | None = None
+    system: str  # the name that tables show
+    dataset: str  # the benchmark set
+    split: str  # of the set; empty if it has none
+    protocol: str  # how vectors were made and compared, such as a weighting
+    metric: str  # such as "spearman"
+    value: Figure  # the figure, or why there is none
+    n: int  # the number of pairs or sentences behind it
+    paper: str = ""  # the paper that has such a figure, "1" to "3", if one has
+    table: str = ""  # its table there
+    published: float | None = None  # the paper's own figure for the same system and protocol
+    seeds: int = 1  # the number of trainings behind the value
+    spread: float | None = None  # their standard deviation, if there are several
+    encoder: str = ""  # the encoder that a cell of a grid trains, by its name in params.yaml
+    pooling: str = ""  # how the cell pools its tokens
+    strategy: str = ""  # how the cell is trained; "cosine" and "untrained" train nothing
+    start: str = ""  # what the training starts from, if not from the published encoder
+    weight: float | str | None = None  # W_cf of paper 3, or how it is learnt
+    seed: int | str | None = None  # the one seed of the training, or MODEL_SOUP; None if the value is a mean over seeds
+    low: float | None = None  # the lower end of the value's 95% interval, if it has one
+    high: float | None = None  # the upper end
+    # draws of the bootstrap that have no figure, such as a correlation of equal ratings, and so are not in the
+    # interval; None if nothing was drawn
     left_out: int | None = None
 
     def __post_init__(self) -> None:
@@ -95,20 +73,13 @@ class Result:
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of an encoder, which may be computed again for draws of the texts, pairs or queries behind it.
+    """A figure of an encoder, which may be computed again for draws of the texts, pairs or queries behind it."""
 
-    Attributes:
-        protocol: As of `Result`.
-        metric: As of `Result`.
-        value: As of `Result`.
-        n: As of `Result`.
-        draw: Returns the figure of each draw of the bootstrap, (draws,), NaN for one without; None if it has no draws.
-    """
-
-    protocol: str
+    protocol: str  # this and the next three as of `Result`
     metric: str
     value: Figure
     n: int
+    # returns the figure of each draw of the bootstrap, (draws,), NaN for one without; None if it has no draws
     draw: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
@@ -169,6 +140,7 @@ def _undefined(row: Mapping[str, str]) -> str:
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]], comment: str) -> None:
     with atomic_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        # Kept tables begin with the command that made them.
         if comment:
             file.write(f"# {comment}\n")
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
@@ -202,15 +174,10 @@ def text_of(value: object) -> str:
 
 
 def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
-    """Read a table of figures.
+    """Read a table of figures, a CSV file with the columns COLUMNS, EXPORTED or FORMER, in any order.
 
-    Args:
-        path: A CSV file with the columns COLUMNS, EXPORTED or FORMER, in any order; lines that start with # are
-            comments.
-        may_be_empty: Whether a table without rows is right.
-
-    Raises:
-        InputError: If the file cannot be read, lacks a column or has others, has no rows, or a row does not fit.
+    Raises InputError if it cannot be read, has other columns, has no rows and `may_be_empty` is not set, or a row does
+    not fit.
     """
     rows = read_rows(path, {}, (EXPORTED, COLUMNS, FORMER))
     if not (rows or may_be_empty):

@@ -32,19 +32,12 @@ DIGITS = 5
 
 @dataclass(frozen=True)
 class System:
-    """An encoder of a run.
+    """An encoder of a run."""
 
-    Attributes:
-        name: In the results.
-        load: Returns it, or why there is none.
-        documents: How many documents of a split the SGD classifier gets; 0 leaves them out.
-        limit: The parameter that says so.
-    """
-
-    name: str
-    load: Callable[[], Encoder | Unavailable]
-    documents: int
-    limit: str
+    name: str  # in the results
+    load: Callable[[], Encoder | Unavailable]  # returns it, or why there is none
+    documents: int  # how many documents of a split the SGD classifier gets; 0 leaves them out
+    limit: str  # the parameter that says so
 
 
 @dataclass(frozen=True)
@@ -78,17 +71,10 @@ class Timed:
 
 
 def score_all(systems: Sequence[System], sets: Sets, seed: int, timing: Timed, counters: Counters) -> Iterator[Result]:
-    """Score systems, one at a time in memory.
+    """Score systems, one at a time in memory; `seed` draws the documents.
 
-    Args:
-        systems: The encoders.
-        sets: What they are scored on.
-        seed: Of the draw of documents.
-        timing: How the speed is measured.
-        counters: Count the figures, those without a value by their reasons.
-
-    Yields:
-        The figures of each system, its speed last, or the reason in place of each.
+    Yields the figures of each system, its speed last, or the reason in place of each. The counters count the figures,
+    those without a value by their reasons.
     """
     for system in track(systems, len(systems), "systems"):
         encoder = system.load()
@@ -168,9 +154,8 @@ def draws(name: str, encoder: Encoder, benchmarks: BenchmarkData) -> dict[str, l
     Sets of equal size have equal draws. So the draws of two versions of a student differ by the model alone, and the
     interval of their difference is much narrower than those of both.
 
-    Returns:
-        1,000 values of five digits for each figure, by "<name>/<set>/<metric>"; None for a draw without a figure,
-        such as one of pairs with equal ratings. A figure that no draw has is left out.
+    Returns 1,000 values of five digits for each figure, by "<name>/<set>/<metric>"; None for a draw without a figure,
+    such as one of pairs with equal ratings. A figure that no draw has is left out.
     """
     found = dict[str, list[float | None]]()
     for pairs in pair_sets(benchmarks, "pairs", ("test",)):

@@ -65,20 +65,15 @@ MAIN: dict[TaskType, tuple[str, str]] = {  # the protocol and the metric that st
 class TaskSet:
     """One split of a set, and how it is scored.
 
-    Attributes:
-        type: The type of task.
-        texts: What is embedded: two DocumentSets for classification, one for clustering.
-        protocols: Names of protocols of this type; empty for MTEB's.
-
     Example:
         >>> task = TaskSet("clustering", DocumentSet("mine", "test", ["A cat.", "A bank."], ["animal", "money"]))
         >>> list(task.all_texts()), task.size, task.columns
         (['A cat.', 'A bank.'], 2, [('k-means', 'v_measure')])
     """
 
-    type: TaskType
-    texts: Texts
-    protocols: tuple[str, ...] = ()
+    type: TaskType  # the type of task
+    texts: Texts  # what is embedded: two DocumentSets for classification, one for clustering
+    protocols: tuple[str, ...] = ()  # names of protocols of this type; empty for MTEB's
 
     @property
     def tested(self) -> DocumentSet | PairSet | QuerySet:
@@ -135,17 +130,11 @@ class Scored:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Figures of the vectors of a set.
+    """Figures of the vectors of a set."""
 
-    Attributes:
-        metrics: The names of the figures, in order.
-        score: A function from the vectors and the texts of a set to the figures.
-        standard: Whether a set of this type has it unless it names others.
-    """
-
-    metrics: tuple[str, ...]
-    score: Callable[[Any, Any], Scored]
-    standard: bool = True
+    metrics: tuple[str, ...]  # the names of the figures, in order
+    score: Callable[[Any, Any], Scored]  # a function from the vectors and the texts of a set to the figures
+    standard: bool = True  # whether a set of this type has it unless it names others
 
 
 @dataclass(frozen=True)
@@ -157,25 +146,14 @@ class TaskKind:
 
 
 def scored(embed: Embed, task: TaskSet) -> Iterator[Measure]:
-    """Score an encoder on a set.
+    """Score an encoder on a set; `embed` turns a list of texts into (texts, dimension) float32, of any length.
 
-    Args:
-        embed: A function from a list of texts to (texts, dimension) float32, of any length.
-        task: The set.
+    Yields each figure, protocol by protocol: Pearson and Spearman in [-1, 1], MAE in [0, 5], all others in [0, 1]. All
+    encoders have the same draws of a set, so the interval of a difference of two encoders is that of the differences of
+    their draws (Efron 1979, https://doi.org/10.1214/aos/1176344552).
 
-    Yields:
-        Each figure, protocol by protocol: Pearson and Spearman in [-1, 1], MAE in [0, 5], all others in [0, 1]. All
-        encoders have the same draws of a set, so the interval of a difference of two encoders is that of the
-        differences of their draws.
-
-    Raises:
-        InputError: If ratings or labels do not fit the texts.
-        ImportError: If a classifier or a clustering is asked for, and scikit-learn is not installed.
-
-    Reference:
-        Muennighoff, Tazi, Magne and Reimers 2023, MTEB: Massive Text Embedding Benchmark,
-        https://arxiv.org/abs/2210.07316; draws: Efron 1979, Bootstrap Methods: Another Look at the Jackknife,
-        https://doi.org/10.1214/aos/1176344552
+    Raises InputError if ratings or labels do not fit the texts, ImportError if scikit-learn is needed and not
+    installed.
     """
     check(task)
     vectors = TASKS[task.type].embed(embed, task.texts)
@@ -202,6 +180,7 @@ def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
     match kind:
         case "sts" | "pair_classification":
             return TaskSet(kind, data.pairs(name, split), protocols)
+        # A classifier learns from train, whichever split it is scored on.
         case "classification":
             return TaskSet(kind, (data.documents(name, "train"), data.documents(name, split)), protocols)
         case "clustering":
@@ -231,18 +210,13 @@ def own_task(texts: Texts) -> TaskSet:
         case QuerySet():
             return TaskSet("reranking" if texts.judged_only else "retrieval", texts)
         case (train, test):
+            # Paper 1 finds the positive reviews among those labelled 0 and 1.
             binary = {*train.labels, *test.labels} <= {NEGATIVE, POSITIVE}
             return TaskSet("classification", texts, (sgd.PROTOCOL,) if binary else ())
 
 
 def check(task: TaskSet) -> None:
-    """Raise InputError unless the columns of a set fit each other, and it has the scores or labels of its type of task.
-
-    Example:
-        >>> check(TaskSet("clustering", DocumentSet("mine", "test", ["A cat.", "A bank."], ["animal"])))
-        Traceback (most recent call last):
-        sentence_distillery.io.errors.InputError: Set 'mine' has 2 texts and 1 labels.
-    """
+    """Raise InputError unless the columns of a set fit each other, and it has the scores or labels of its type."""
     match task.texts:
         case PairSet() as pairs if task.type == "sts":
             _checked_scores(pairs)
@@ -386,6 +360,7 @@ def _means_of(ranked: Ranked | None, **columns: str) -> dict[str, Draw]:
 
 def _columns(metrics: tuple[str, ...], again: Callable[[Floats], Floats], size: int) -> dict[str, Draw]:
     """Return the draws of each metric, a column of what `again` computes; it is computed once for all of them."""
+    # One draw gives all figures of a protocol, so it is not made again for each.
     found = cache(_draw(again, size))
     return {metric: partial(lambda column: found()[:, column], column) for column, metric in enumerate(metrics)}
 

@@ -10,7 +10,7 @@ from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.headline import STUDENT, Found
 from sentence_distillery.reporting.tables import label, metric, unique
 
-HELD_OUT = "held-out texts"  # as domain.scoring names them, which is not imported: a page needs no encoder
+HELD_OUT = "held-out texts"  # as domain.measures names them, which is not imported: a page needs no encoder
 NEIGHBOURS = "neighbours"
 WORDS = "words"
 COUNTED = {"mean": "pairs", "cosine": "pairs", "search": "queries"}  # of own labels, by protocol

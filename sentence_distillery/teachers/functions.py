@@ -60,11 +60,10 @@ class FunctionEncoder:
 
 
 def load_function_encoder(teacher: FunctionTeacher) -> FunctionEncoder:
-    """Load a teacher that is a function, and call it once.
+    """Load a teacher that is a function, and call it.
 
-    Raises:
-        InputError: the function cannot be imported, or does not return a row of numbers for a text.
-        TeacherError: another SHA-256 of the source is pinned.
+    Raises InputError if it cannot be imported, or does not return a row of numbers for a text; TeacherError if another
+    SHA-256 of the source is pinned.
     """
     found = function_encoder(_resolved(teacher.function), teacher.version, teacher.function)
     if teacher.sha256 not in (None, found.sha256):
@@ -79,16 +78,10 @@ def load_function_encoder(teacher: FunctionTeacher) -> FunctionEncoder:
 
 
 def function_encoder(function: Callable[..., object], version: str | None, name: str | None = None) -> FunctionEncoder:
-    """Make a teacher of a function, and call it twice, with a single text.
+    """Make a teacher of a function, and call it twice, with a single text; `name` None takes module:function.
 
-    Args:
-        function: Takes a list of texts, and returns a row of numbers for each.
-        version: What its user calls this state of it.
-        name: Its name; None takes module:function.
-
-    Raises:
-        InputError: The function has no source and no version, or does not return a row of numbers for a text, the same
-            one each time.
+    `version` is what its user calls this state of it. Raises InputError if the function has no source and no version,
+    or does not return a row of numbers for a text, the same one each time.
     """
     called = (
         name or f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"

@@ -132,13 +132,7 @@ class TeacherError(InputError):
     `field` is the wrong option and `value` its value, so that code that read the options from a file can name the key.
     """
 
-    def __init__(
-        self,
-        message: str,
-        reference: str,
-        field: str = "reference",
-        value: object = None,
-    ) -> None:
+    def __init__(self, message: str, reference: str, field: str = "reference", value: object = None) -> None:
         super().__init__(message)
         self.reference = reference
         self.field = field

@@ -88,31 +88,20 @@ POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class SentenceModules:
-    """The modules after the transformer, and the prompts before it.
+    """The modules after the transformer, and the prompts before it."""
 
-    Attributes:
-        poolings: Names of POOLINGS; the vectors of several are joined.
-        layers: Dense layers, and normalisations that a dense layer follows.
-        normalize: Whether the vector has unit length in the end.
-        prompt: The text before every text.
-        prompts: The encoder's own prompts by name.
-        include_prompt: Whether the prompt's tokens are pooled.
-        lower_case: Whether texts are lower-cased.
-        max_seq_length: Word pieces of a text that it reads, or None if only the transformer's own files say.
-        transformer: The folder of the transformer below that of the encoder.
-        files: Files that shape an embedding, apart from those of the transformer.
-    """
-
-    poolings: tuple[str, ...] = ("mean",)
+    poolings: tuple[str, ...] = ("mean",)  # names of POOLINGS; the vectors of several are joined
+    # dense layers, and normalisations that a dense layer follows
     layers: nn.Sequential = field(default_factory=nn.Sequential)
-    normalize: bool = False
-    prompt: str = ""
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    include_prompt: bool = True
-    lower_case: bool = False
+    normalize: bool = False  # whether the vector has unit length in the end
+    prompt: str = ""  # the text before every text
+    prompts: Mapping[str, str] = field(default_factory=dict)  # the encoder's own prompts by name
+    include_prompt: bool = True  # whether the prompt's tokens are pooled
+    lower_case: bool = False  # whether texts are lower-cased
+    # word pieces of a text that it reads, or None if only the transformer's own files say
     max_seq_length: int | None = None
-    transformer: str = ""
-    files: tuple[Path, ...] = ()
+    transformer: str = ""  # the folder of the transformer below that of the encoder
+    files: tuple[Path, ...] = ()  # files that shape an embedding, apart from those of the transformer
 
     @property
     def plain(self) -> bool:

@@ -43,9 +43,7 @@ class TextEncoder(Protocol):
 def load_teacher(teacher: GivenTeacher) -> TextEncoder:
     """Load a teacher of any kind.
 
-    Raises:
-        InputError: it cannot be read, or gives no vectors.
-        TeacherError: one of its options does not fit it.
+    Raises InputError if it cannot be read or gives no vectors, TeacherError if an option does not fit it.
     """
     if isinstance(teacher, FunctionEncoder):
         return teacher

@@ -98,18 +98,11 @@ class TransformerEncoder:
         weights: list[Floats | None] | None = None,
         precision: Precision = "float32",
     ) -> list[Floats]:
-        """Embed sentences given as token ids.
+        """Embed sentences given as token ids, in batches of `batch_tokens`, padding included.
 
-        Args:
-            token_ids: The result of `token_ids`.
-            batch_tokens: Tokens in a batch, padding included; on a processor the batches are smaller, and run side by
-                side.
-            weights: For each weighting, a weight (vocabulary,) of each token id; None is the encoder's own pooling.
-            precision: Of the matrix products.
-
-        Returns:
-            One (sentences, dimension) float32 array for each weighting: what the encoder's modules give, but not
-            scaled to unit length, so that a student learns from means of tokens as they are.
+        On a processor they are smaller. `weights` has, for each weighting, a weight (vocabulary,) of each token id;
+        None is the encoder's own pooling. Returns one (sentences, dimension) float32 array for each: what the encoder's
+        modules give, but not scaled to unit length, so that a student learns from means of tokens as they are.
         """
         where = self.model.device
         on_cpu = where.type == "cpu"
@@ -194,10 +187,8 @@ def quiet_libraries() -> Iterator[None]:
 def load_encoder(given: AnyTeacher) -> TransformerEncoder:
     """Load a transformer on the device of this process.
 
-    Raises:
-        AbsentModelError: The weights are not on this machine and cannot be fetched.
-        TeacherError: It is not a transformer, or one of its options does not fit the model.
-        InputError: The model cannot be read, or is not safe to read (pickled weights).
+    Raises AbsentModelError if the weights are not on this machine and cannot be fetched, TeacherError if it is not a
+    transformer, or one of its options does not fit the model, InputError if it cannot be read, or has pickled weights.
     """
     teacher = transformer(given)
     with quiet_libraries():

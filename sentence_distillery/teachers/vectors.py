@@ -72,10 +72,8 @@ def _key(text: str) -> str:
 def load_vectors(teacher: VectorTeacher) -> VectorTable:
     """Read a file of vectors; if it has a text twice, the first vector counts, and the other may differ by rounding.
 
-    Raises:
-        InputError: The file is not there, is not Parquet with these columns, or a vector is null, of another length,
-            or not finite; or a text is there twice with different vectors.
-        TeacherError: Another SHA-256 is pinned.
+    Raises InputError if it is not Parquet with these columns, a vector is null, of another length or not finite, or a
+    text has two different vectors; TeacherError if it is not there, or another SHA-256 is pinned.
     """
     sha256 = check_vectors(teacher)
     rows: dict[str, int] = {}

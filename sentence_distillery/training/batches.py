@@ -41,21 +41,14 @@ class InOrder(Generic[Item]):
 
 @dataclass(frozen=True)
 class Batches:
-    """Shuffled batches of `rows`.
+    """Shuffled batches of `rows`."""
 
-    Attributes:
-        rows: The numbers of the examples, (examples,) int64.
-        size: Examples in a batch, at least 1.
-        seed: Of the order, at least 0.
-        iterations: Batches in an epoch, at least 1, taken from endless passes over the rows; None means one pass.
-        smallest: A batch with fewer examples is left out: 2, if a loss compares the examples of a batch.
-    """
-
-    rows: Rows
-    size: int
-    seed: int
+    rows: Rows  # the numbers of the examples, (examples,) int64
+    size: int  # examples in a batch, at least 1
+    seed: int  # of the order, at least 0
+    # batches in an epoch, at least 1, taken from endless passes over the rows; None means one pass
     iterations: int | None = None
-    smallest: int = 2
+    smallest: int = 2  # a batch with fewer examples is left out: 2, if a loss compares the examples of a batch
 
     @property
     def steps(self) -> int:
@@ -75,6 +68,8 @@ class Batches:
         count = len(self.rows)
         if self.iterations is None:
             return self.rows[np.random.default_rng((self.seed, epoch)).permutation(count)]
+
+        # Passes are endless: an epoch takes its share of them, wherever a pass ends.
         first, last = (place * self.iterations * self.size for place in (epoch, epoch + 1))
         passes = range(first // count, (last - 1) // count + 1)
         orders = [np.random.default_rng((self.seed, number)).permutation(count) for number in passes]

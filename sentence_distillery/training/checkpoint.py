@@ -60,6 +60,8 @@ class Checkpoint:
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for index, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in state.items()}
+
+        # Copies, since tensors of a model may share their memory, which safetensors refuses.
         tensors = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
         _write(self.path, self.key, tensors, json.dumps(notes))
 

@@ -11,10 +11,7 @@ COLLAPSED = 0.99
 def refuse_collapsed(vectors: NDArray[np.float32], name: str, remedy: str) -> None:
     """Raise InputError if the mean cosine of different sentences is at least 0.99, or every vector is zero.
 
-    Args:
-        vectors: Embeddings of different sentences, (sentences, dimension) float32, rows of unit length or zero.
-        name: The model's name in the message.
-        remedy: What to do, in terms of the options that this model has.
+    `vectors` are (sentences, dimension) float32, rows of unit length or zero; `name` and `remedy` are for the message.
     """
     count = len(vectors)
     if not vectors.any():

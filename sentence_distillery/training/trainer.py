@@ -43,16 +43,11 @@ class DivergedError(InputError):
 
 @dataclass(frozen=True)
 class Saving:
-    """The place where a training is saved.
+    """The place where a training is saved."""
 
-    Attributes:
-        path: The checkpoint, written after each epoch.
-        key: Names everything that the result depends on; a checkpoint with another key is ignored.
-        from_epoch: Epochs before this one, from 0, are not saved, since repeating them takes less time than saving.
-    """
-
-    path: Path
-    key: str
+    path: Path  # the checkpoint, written after each epoch
+    key: str  # names everything that the result depends on; a checkpoint with another key is ignored
+    # Epochs before this one, from 0, are not saved, since repeating them takes less time than saving
     from_epoch: int = 0
 
     @property
@@ -63,29 +58,19 @@ class Saving:
 
 @dataclass(frozen=True)
 class Best:
-    """Which epoch's weights are kept: those with the highest value of a figure, the first of equal ones.
+    """Which epoch's weights are kept: those with the highest value of a figure, the first of equal ones."""
 
-    Attributes:
-        figure: Its name in the notes of an epoch.
-        patience: Stop after so many epochs that were no better, at least 1; None trains all epochs.
-        module: The part of the model that is kept; None means all of it.
-    """
-
-    figure: str
-    patience: int | None = None
-    module: nn.Module | None = None
+    figure: str  # its name in the notes of an epoch
+    patience: int | None = None  # stop after so many epochs that were no better, at least 1; None trains all epochs
+    module: nn.Module | None = None  # the part of the model that is kept; None means all of it
 
 
 @dataclass(frozen=True)
 class Hooks:
-    """The actions of a training around its epochs.
+    """The actions of a training around its epochs."""
 
-    Attributes:
-        before: Called with the number of the epoch before its first step.
-        after: Called with the means of the epoch's terms; returns further figures for its note.
-    """
-
-    before: Callable[[int], object] = lambda epoch: None
+    before: Callable[[int], object] = lambda epoch: None  # called with the number of the epoch before its first step
+    # called with the means of the epoch's terms; returns further figures for its note
     after: Callable[[dict[str, float]], Note] = lambda means: {}
 
 
@@ -182,6 +167,8 @@ class Trainer(Generic[Item]):
     def _step(self, objective: Objective[Item], batch: Item, place: str) -> dict[str, float]:
         self.optimizer.zero_grad()
         terms = objective(batch)
+
+        # Before a step, which would spoil the weights.
         if not torch.isfinite(terms["loss"]):
             raise DivergedError(f"The loss is {terms['loss'].item()} at {place}{_shown(batch)}. {self.remedy}")
         terms["loss"].backward()  # type: ignore[no-untyped-call]

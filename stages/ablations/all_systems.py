@@ -14,7 +14,7 @@ from reproductions.systems.registration import FINE_TUNED, WITH_HEAD, SystemInpu
 from reproductions.systems.registry import loaders
 from reproductions.systems.scoring import score_all
 from sentence_distillery.domain.held_out import reference_of
-from sentence_distillery.domain.scoring import scored
+from sentence_distillery.domain.measures import scored
 from sentence_distillery.domain.systems import STUDENT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder

@@ -16,10 +16,7 @@ def tuned_teachers(teachers: list[AnyTeacher]) -> list[Teacher]:
     """Return the teachers that the stage `fine_tuned_teacher` wrote."""
     return [
         Teacher(
-            reference=str(paths.FINE_TUNED_TEACHER / str(number)),
-            revision=None,
-            sha256=None,
-            maximum_length=transformer(teacher).maximum_length,
+            reference=str(paths.FINE_TUNED_TEACHER / str(number)), maximum_length=transformer(teacher).maximum_length
         )
         for number, teacher in enumerate(teachers)
     ]

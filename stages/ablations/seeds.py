@@ -24,7 +24,7 @@ from reproductions.systems.registry import SYSTEMS
 from reproductions.systems.seeds import measured
 from sentence_distillery.corpus.text import tokenize
 from sentence_distillery.domain.held_out import reference_of
-from sentence_distillery.domain.scoring import scored
+from sentence_distillery.domain.measures import scored
 from sentence_distillery.evaluation.present import pair_sets
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData

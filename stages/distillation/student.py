@@ -7,13 +7,7 @@ reports/curves/student_size.csv has what was tried.
 
 from sentence_distillery.distillation.export import export
 from sentence_distillery.distillation.sizing import made_to_size, write_trials
-from sentence_distillery.distillation.student import (
-    LabelledCorpus,
-    card,
-    development_pairs,
-    train_static,
-    write_curve,
-)
+from sentence_distillery.distillation.student import LabelledCorpus, card, development_pairs, train_static, write_curve
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from stages import paths
 from stages.stage import stage

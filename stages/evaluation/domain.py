@@ -11,9 +11,9 @@ from pathlib import Path
 
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.held_out import reference_of
+from sentence_distillery.domain.measures import DATASET, measured
 from sentence_distillery.domain.peers import PEERS, Comparison
 from sentence_distillery.domain.pool import write_pool_figures
-from sentence_distillery.domain.scoring import DATASET, measured
 from sentence_distillery.domain.systems import STUDENT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder, main_result

@@ -19,14 +19,7 @@ from reproductions.encoders.trainable import PairEncoder, Pooling
 from reproductions.grid.cell import Cell
 from reproductions.paper3.component_focus.cells import Inputs, analysed
 from reproductions.paper3.component_focus.options import PoolingOrder
-from reproductions.paper3.results import (
-    Frozen,
-    at_inference,
-    cell_figures,
-    gains_over_none,
-    series_of,
-    with_components,
-)
+from reproductions.paper3.results import Frozen, at_inference, cell_figures, gains_over_none, series_of, with_components
 from reproductions.paper3.syntax.trees import read_trees
 from reproductions.paper3.untrained import cells, encoded
 from reproductions.saved_matrix import keep_cells

@@ -17,15 +17,7 @@ from stages.params import Params
 from stages.stage import stage
 
 PROVENANCE = paths.BENCHMARKS / "provenance.json"
-STAGES = (
-    "benchmarks",
-    "crawl",
-    "clean",
-    "soft_labels",
-    "student",
-    "evaluate",
-    "domain",
-)
+STAGES = ("benchmarks", "crawl", "clean", "soft_labels", "student", "evaluate", "domain")
 
 
 class Development(Content):

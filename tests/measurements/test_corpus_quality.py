@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from measurements.cleaning_quality import (
+from measurements.corpus_quality import (
+    SOURCES,
     Line,
     Paragraph,
     inner_ends,
@@ -15,7 +16,6 @@ from measurements.cleaning_quality import (
     score_marks,
     score_splitter,
 )
-from measurements.corpus_quality import SOURCES
 from sentence_distillery.corpus.sentences import split_sentences
 from sentence_distillery.io.artifacts import InputError
 from stages.params import PARAMS, load_params
@@ -83,8 +83,7 @@ def test_what_clean_reaches_on_the_sample() -> None:
     lines = read_sample(ROOT / SOURCES.sample)
     assert len(lines) == 117 and sum(line.boilerplate for line in lines) == 51
     ends = score_splitter(
-        lambda text: split_sentences(text, "en"),
-        [line.paragraph for line in lines if not line.boilerplate],
+        lambda text: split_sentences(text, "en"), [line.paragraph for line in lines if not line.boilerplate]
     )
     boilerplate = score_boilerplate(lines, load_params(ROOT / PARAMS).clean)
     assert float(ends["f1"]) >= 0.94

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from measurements.probe_sentences import Probe, cosine_pairs, read_probes, rows, summary
+from measurements.probes import Probe, cosine_pairs, read_probes, rows, summary
 from sentence_distillery.encoder.tokenizer import words
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats

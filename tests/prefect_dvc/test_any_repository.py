@@ -182,9 +182,11 @@ def problems(seen: Seen) -> list[str]:
     if not case.here and not (writes and now == outside):  # an output may lie beyond a directory that is a link
         outside = seen.outside
     index, indexed = seen.git_before, of_git(seen.root)
-    if writes and case.autostage:  # DVC's own files are added; if the user has changed others meanwhile, those alone
-        index = seen.git_reference if not case.meanwhile else _without_own(index)
-        indexed = indexed if not case.meanwhile else _without_own(indexed)
+    if case.autostage and (writes or case.here):  # DVC's own files are added
+        if case.meanwhile or done.status:  # and the user's; or those of the stages that ended before the failure
+            index, indexed = _without_own(index), _without_own(indexed)
+        else:
+            index = seen.git_reference
     found = changes("outside", outside, now)
     found += changes("git", index, indexed)
     if done.status and not case.here:

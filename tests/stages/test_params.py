@@ -183,10 +183,7 @@ def test_an_encoder_that_no_entry_has(override: str, problem: str, tmp_path: Pat
             "mlp_head: units = 0 no longer switches the stage off; set mlp_head.enabled to false and mlp_head.un",
         ),
         ({"clean": 3}, "clean = 3: Input should be a valid dictionary or instance of Clean"),
-        (
-            {"clean": None},
-            "clean = None: Input should be a valid dictionary or instance of Clean; write `clean: {}`",
-        ),
+        ({"clean": None}, "clean = None: Input should be a valid dictionary or instance of Clean; write `clean: {}`"),
         ({"component_focus": {"weights": [0.0, 1]}}, "component_focus.weights: write 1.0 instead of 1"),
         ({"component_focus": {"weights": [0.5, 0.5]}}, "component_focus.weights: [0.5, 0.5] has a weight twice; name"),
         (
@@ -245,16 +242,6 @@ def test_a_stage_that_can_be_switched_off(name: str, tmp_path: Path) -> None:
     off, on = (getattr(load(tmp_path, demo_params(**{name: {"enabled": value}})), name) for value in (False, True))
     assert off.switched_off() == Unavailable(f"switched off in this run: {name}.enabled is false")
     assert on.switched_off() is None
-
-
-def test_params_of_a_stage_that_is_gone(tmp_path: Path) -> None:
-    """Files with every key have the section; what it switched on has another key today."""
-    now = demo_params()
-    former = now | {"search_student": {"enabled": False}, "soft_labels": now["soft_labels"] | {"passages": 0}}
-    assert load(tmp_path, former) == load(tmp_path, now)
-    assert (
-        "set student.lexical_dimension to 768" in problems(tmp_path, former | {"search_student": {"enabled": True}})[0]
-    )
 
 
 @pytest.mark.fault(13)
@@ -342,19 +329,6 @@ def test_no_yaml(content: bytes | None, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"(?s)params\.yaml cannot be read: .*Restore it with `git checkout") as caught:
         load_params(path)
     assert caught.value.__cause__ is not None
-
-
-@pytest.mark.parametrize(("text", "value"), [("1e-05", 1e-5), ("1E3", 1e3), ("2", 2.0), ("1.5e+1", 15.0), (".5", 0.5)])
-def test_numbers_as_dvc_reads_them(text: str, value: float, tmp_path: Path) -> None:
-    """regression: PyYAML alone reads 1e-05 as a string, DVC as a number."""
-    content = yaml.safe_dump(demo_params(refine={"learning_rate": "HERE"})).replace("HERE", text)
-    assert load(tmp_path, content).refine.learning_rate == value
-
-
-def test_no_is_a_language(tmp_path: Path) -> None:
-    """regression: PyYAML alone reads Norwegian's code as `false`."""
-    content = yaml.safe_dump(demo_params(clean={"language": "HERE"})).replace("HERE", "no")
-    assert load(tmp_path, content).clean.language == "no"
 
 
 @pytest.mark.parametrize(("text", "status"), [(yaml.safe_dump(demo_params()), 0), ("clean: {}", 1)])

@@ -46,40 +46,24 @@ SEED: Final = 7
 
 @dataclass(frozen=True)
 class Plan:
-    """What is built, and where.
+    """What is built, and where."""
 
-    Attributes:
-        place: The working directory; some 3 GB.
-        output: The directory of the encoder.
-        tokens: In the vocabulary.
-        dimension: Of the vectors, at most the English encoder's.
-        sizes: How many texts.
-        training: How to train.
-        settling: How to train the second time, with the student's vectors of translations as targets.
-        sets: The directory of the test sets, whose texts are left out; None leaves none out.
-    """
-
-    place: Path
-    output: Path
-    tokens: int = 210_000
-    dimension: int = 160
-    sizes: Sizes = field(default_factory=Sizes)
-    training: Options = field(default_factory=Options)
+    place: Path  # the working directory; some 3 GB
+    output: Path  # the directory of the encoder
+    tokens: int = 210_000  # in the vocabulary
+    dimension: int = 160  # of the vectors, at most the English encoder's
+    sizes: Sizes = field(default_factory=Sizes)  # how many texts
+    training: Options = field(default_factory=Options)  # how to train
+    # how to train the second time, with the student's vectors of translations as targets
     settling: Options = field(default_factory=lambda: Options(epochs=2, learning_rate=0.002))
-    sets: Path | None = None
+    sets: Path | None = None  # the directory of the test sets, whose texts are left out; None leaves none out
 
 
 def build(plan: Plan) -> StaticEncoder:
     """Build the encoder; steps that are done are not repeated.
 
-    Args:
-        plan: What and where.
-
-    Returns:
-        The encoder, as it is written to `plan.output`.
-
-    Raises:
-        InputError: If a download fails, the teacher is not installed, or a file of a step is of another plan.
+    `plan`: what and where. Returns the encoder, as it is written to `plan.output`. Raises InputError if a download
+    fails, the teacher is not installed, or a file of a step is of another plan.
     """
     sources.download(plan.place)
     table = pairs(plan.place)
@@ -119,16 +103,9 @@ def build_from(
 ) -> StaticEncoder:
     """Build the encoder from texts.
 
-    Args:
-        plan: What and where.
-        table: Pairs: text, english, language, source.
-        words: The frequency of the words of each language.
-        sentences: English sentences.
-        teacher: From texts to vectors that texts of one meaning share in all its languages.
-        origins: Of the texts, by package, for the model card.
-
-    Returns:
-        The encoder.
+    `plan`: what and where; `table`: pairs: text, english, language, source; `words`: the frequency of the words of each
+    language; `sentences`: English sentences; `teacher`: from texts to vectors that texts of one meaning share in all
+    its languages; `origins`: of the texts, by package, for the model card. Returns the encoder.
     """
     english = sentence_distillery.load()
     tokens = _vocabulary(plan, table, words, _tokens(english))
@@ -155,17 +132,12 @@ def without_untrained(tokens: Sequence[str], table: Floats) -> tuple[Tokenizer, 
 
     Single characters stay, since a word with an unknown character would be unknown as a whole.
 
-    Args:
-        tokens: The unknown token first.
-        table: (tokens, dimension).
+    `tokens`: the unknown token first; `table`: (tokens, dimension). Returns the tokenizer of the tokens that are left,
+    and their rows.
 
-    Returns:
-        The tokenizer of the tokens that are left, and their rows.
-
-    Example:
-        >>> tokenizer, table = without_untrained(["[UNK]", "sea", "seaside", "##side"], np.array([[0], [1], [0], [1]]))
-        >>> tokenizer.encode("seaside").tokens, len(table)
-        (['sea', '##side'], 3)
+    >>> tokenizer, table = without_untrained(["[UNK]", "sea", "seaside", "##side"], np.array([[0], [1], [0], [1]]))
+    >>> tokenizer.encode("seaside").tokens, len(table)
+    (['sea', '##side'], 3)
     """
     trained = np.asarray(table.any(axis=1))
     kept = [

@@ -46,14 +46,8 @@ DESCRIPTIONS: Final = (
 def card(dimension: int, tokens: int, texts: int, origins: Mapping[str, Origin]) -> str:
     """Write the model card.
 
-    Args:
-        dimension: Of the vectors.
-        tokens: In the vocabulary.
-        texts: That were trained on.
-        origins: Of the texts, by package.
-
-    Returns:
-        Markdown.
+    `dimension`: of the vectors; `tokens`: in the vocabulary; `texts`: That were trained on; `origins`: of the texts, by
+    package. Returns Markdown.
     """
     languages = sorted([(ENGLISH, "English"), *((language.code, language.name) for language in LANGUAGES)])
     head = _HEAD.format(

@@ -32,35 +32,24 @@ LONGEST_LABELLED: Final = 160  # characters
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many texts are taken, of each language.
+    """How many texts are taken, of each language."""
 
-    Attributes:
-        pairs: Pairs.
-        sentences: Of them, sentences that the teacher labels; of a language that it does not know, their translations.
-        words: Words of general text.
-        examples: German sentences of a dictionary, with their translations.
-        english: Whole words of the English encoder, the first ones.
-    """
-
-    pairs: int = 60_000
+    pairs: int = 60_000  # Pairs
+    # of them, sentences that the teacher labels; of a language that it does not know, their translations
     sentences: int = 8_000
-    words: int = 10_000
-    examples: int = 30_000
-    english: int = 60_000
+    words: int = 10_000  # Words of general text
+    examples: int = 30_000  # German sentences of a dictionary, with their translations
+    english: int = 60_000  # Whole words of the English encoder, the first ones
 
 
 @dataclass
 class Corpus:
-    """Texts to learn from.
+    """Texts to learn from."""
 
-    Attributes:
-        texts: In any of the languages.
-        targets: Their targets in the English encoder's space: arrays (texts, dimension) float16.
-        translations: The English translation of each text whose target comes from that alone, else "".
-    """
-
-    texts: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)  # in any of the languages
+    # their targets in the English encoder's space: arrays (texts, dimension) float16
     targets: list[NDArray[np.float16]] = field(default_factory=list)
+    # the English translation of each text whose target comes from that alone, else ""
     translations: list[str] = field(default_factory=list)
 
     def add(
@@ -90,9 +79,8 @@ class Corpus:
 def bare_text(text: str) -> str:
     """Return the words of a text in lower case, in the order of the alphabet: near copies have the same.
 
-    Example:
-        >>> bare_text("How are you, Tom? ") == bare_text("Tom: how are you")
-        True
+    >>> bare_text("How are you, Tom? ") == bare_text("Tom: how are you")
+    True
     """
     return " ".join(sorted(re.findall(r"\w+", text.lower())))
 
@@ -100,9 +88,8 @@ def bare_text(text: str) -> str:
 def pair_table(pairs: Iterable[Pair]) -> pa.Table:
     """Put pairs into a table of text, english, language and source; of those that differ in capitals the first.
 
-    Example:
-        >>> pair_table([Pair("Haus", "house", "de", "a"), Pair("HAUS", "House", "de", "b")]).num_rows
-        1
+    >>> pair_table([Pair("Haus", "house", "de", "a"), Pair("HAUS", "House", "de", "b")]).num_rows
+    1
     """
     different: dict[tuple[str, str, str], Pair] = {}
     for pair in pairs:
@@ -120,14 +107,8 @@ def of_language(table: pa.Table, code: str) -> pa.Table:
 def in_order(table: pa.Table, language: Language, sizes: Sizes, seed: int) -> tuple[pa.Table, int]:
     """Draw the pairs of a language: first its sentences to be labelled, then any.
 
-    Args:
-        table: All pairs of the language.
-        language: The language.
-        sizes: How many.
-        seed: Of the draw.
-
-    Returns:
-        The pairs, and how many of them are sentences to be labelled.
+    `table`: all pairs of the language; `language`: the language; `sizes`: how many; `seed`: of the draw. Returns the
+    pairs, and how many of them are sentences to be labelled.
     """
     texts = table["text"].to_pylist()
     emoji = np.array(pc.equal(table["source"], "emoji").to_pylist(), dtype=bool)
@@ -145,19 +126,12 @@ def _is_sentence(text: str, code: str) -> bool:
 
 @dataclass(frozen=True)
 class Targets:
-    """Makes targets: the English encoder's vectors, the teacher's, and the map between them.
+    """Makes targets: the English encoder's vectors, the teacher's, and the map between them."""
 
-    Attributes:
-        english: From texts to (texts, dimension) vectors of unit length, by the English encoder.
-        embed: From texts to the teacher's vectors.
-        labels: The directory of the teacher's vectors.
-        mapping: (teacher's dimension, dimension).
-    """
-
-    english: Embed
-    embed: Embed
-    labels: Path
-    mapping: Floats
+    english: Embed  # from texts to (texts, dimension) vectors of unit length, by the English encoder
+    embed: Embed  # from texts to the teacher's vectors
+    labels: Path  # the directory of the teacher's vectors
+    mapping: Floats  # (teacher's dimension, dimension)
 
     def taught(self, texts: Sequence[str], name: str) -> Floats:
         """Return the teacher's vectors of texts in the English encoder's space; `name` is that of their shards."""
@@ -178,18 +152,10 @@ def assemble(
 ) -> Corpus:
     """Make the texts and targets of all languages.
 
-    Args:
-        table: The pairs of all languages.
-        words: Frequent words of each language that the teacher knows.
-        english_words: The English encoder's whole words.
-        examples: English sentences.
-        targets: Makes the targets, and keeps the teacher's vectors.
-        sizes: How many texts.
-        barred: Bare texts of the test sets.
-        log: Takes a line for each language.
-
-    Returns:
-        The texts with their targets.
+    `table`: the pairs of all languages; `words`: Frequent words of each language that the teacher knows;
+    `english_words`: the English encoder's whole words; `examples`: English sentences; `targets`: Makes the targets, and
+    keeps the teacher's vectors; `sizes`: how many texts; `barred`: Bare texts of the test sets; `log`: Takes a line for
+    each language. Returns the texts with their targets.
     """
     corpus = Corpus()
     for language in LANGUAGES:

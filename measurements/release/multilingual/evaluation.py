@@ -28,29 +28,19 @@ SEED: Final = 62  # of the halves of Tatoeba
 
 @dataclass(frozen=True)
 class Scores:
-    """The figures of an encoder in a language, all × 100; None if there is no set of the language.
+    """The figures of an encoder in a language, all × 100; None if there is no set of the language."""
 
-    Attributes:
-        language: ISO 639-1 code.
-        similarity: Rank correlation with STS-B's ratings.
-        retrieval: Share of translations that are found.
-        known: Share of Tatoeba's words that are one token.
-        without: Share of Tatoeba's sentences without a vector.
-    """
-
-    language: str
-    similarity: float | None
-    retrieval: float | None
-    known: float | None = None
-    without: float | None = None
+    language: str  # ISO 639-1 code
+    similarity: float | None  # Rank correlation with STS-B's ratings
+    retrieval: float | None  # share of translations that are found
+    known: float | None = None  # share of Tatoeba's words that are one token
+    without: float | None = None  # share of Tatoeba's sentences without a vector
 
 
 def similarity(encode: Encode, file: Path) -> float:
     """Correlate cosines with ratings, × 100.
 
-    Args:
-        encode: From texts to vectors.
-        file: A CSV without a header: two sentences and a rating.
+    `encode`: from texts to vectors; `file`: a CSV without a header: two sentences and a rating.
     """
     from scipy.stats import spearmanr
 
@@ -63,9 +53,8 @@ def similarity(encode: Encode, file: Path) -> float:
 def half(count: int, part: Part) -> NDArray[np.int64]:
     """Draw half of the numbers below `count`; the two parts have no number in common.
 
-    Example:
-        >>> sorted(int(row) for part in ("dev", "test") for row in half(4, part))
-        [0, 1, 2, 3]
+    >>> sorted(int(row) for part in ("dev", "test") for row in half(4, part))
+    [0, 1, 2, 3]
     """
     order = np.random.default_rng(SEED).permutation(count)
     return np.sort(order[: count // 2] if part == "dev" else order[count // 2 :])
@@ -81,11 +70,9 @@ def retrieval(encode: Encode, texts: list[str], english: list[str], part: Part) 
 def measure(encode: Encode, sets: Path, part: Part, vocabulary: frozenset[str] = frozenset()) -> Iterator[Scores]:
     """Measure an encoder in each language that has a set.
 
-    Args:
-        encode: From texts to vectors, of any length.
-        sets: The directory with `stsb/stsb-de-dev.csv` and `tatoeba/tatoeba.deu-eng.deu`.
-        part: "dev" for choices, "test" for reports.
-        vocabulary: The tokens of the encoder, for the share of known words.
+    `encode`: from texts to vectors, of any length; `sets`: the directory with `stsb/stsb-de-dev.csv` and
+    `tatoeba/tatoeba.deu-eng.deu`; `part`: "dev" for choices, "test" for reports; `vocabulary`: the tokens of the
+    encoder, for the share of known words.
     """
     for language in LANGUAGES:
         rated = sets / f"stsb/stsb-{language.code}-{part}.csv"

@@ -17,16 +17,9 @@ Embed = Callable[[list[str]], Floats]
 def label(texts: Sequence[str], directory: Path, embed: Embed) -> NDArray[np.float16]:
     """Embed texts by shards, and keep each shard in a file.
 
-    Args:
-        texts: Any texts, at least one. Other texts need another directory.
-        directory: The place of the shards; those that are there are read.
-        embed: From a list of texts to (texts, dimension) vectors.
-
-    Returns:
-        (texts, dimension) float16.
-
-    Raises:
-        InputError: If a shard has another number of vectors than texts.
+    `texts`: Any texts, at least one. Other texts need another directory; `directory`: the place of the shards; those
+    that are there are read; `embed`: from a list of texts to (texts, dimension) vectors. Returns (texts, dimension)
+    float16. Raises InputError if a shard has another number of vectors than texts.
     """
     directory.mkdir(parents=True, exist_ok=True)
     parts = []

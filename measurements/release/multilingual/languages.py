@@ -8,21 +8,13 @@ ENGLISH: Final = "en"
 
 @dataclass(frozen=True)
 class Language:
-    """A language besides English.
+    """A language besides English."""
 
-    Attributes:
-        code: ISO 639-1.
-        name: In English.
-        dictionary: ISO 639-3, as the FreeDict dictionaries are named; also in the names of Tatoeba's files.
-        locales: As catalogues of translations are named, in the order in which they are read.
-        taught: Whether the multilingual teacher knows the language.
-    """
-
-    code: str
-    name: str
-    dictionary: str
-    locales: tuple[str, ...]
-    taught: bool = True
+    code: str  # ISO 639-1
+    name: str  # in English
+    dictionary: str  # ISO 639-3, as the FreeDict dictionaries are named; also in the names of Tatoeba's files
+    locales: tuple[str, ...]  # as catalogues of translations are named, in the order in which they are read
+    taught: bool = True  # whether the multilingual teacher knows the language
 
 
 _CHINESE: Final = ("zh_CN", "zh_Hans", "zh-hans", "zh-Hans", "zh_TW", "zh_Hant", "zh-hant", "zh-Hant", "zh")
@@ -43,12 +35,7 @@ LANGUAGES: Final = (
     Language("th", "Thai", "tha", ("th",)),
     Language("tr", "Turkish", "tur", ("tr", "tr_TR")),
     Language("vi", "Vietnamese", "vie", ("vi",), taught=False),
-    Language(
-        "zh",
-        "Chinese",
-        "cmn",
-        _CHINESE,
-    ),
+    Language("zh", "Chinese", "cmn", _CHINESE),
 )
 BY_CODE: Final = {language.code: language for language in LANGUAGES}
 BY_LOCALE: Final = {locale: language.code for language in LANGUAGES for locale in language.locales}

@@ -43,11 +43,7 @@ class Origin(NamedTuple):
 def origin(folder: Path) -> Origin:
     """Read the origin of an unpacked package.
 
-    Args:
-        folder: Named as the package, with `archive.txt`.
-
-    Raises:
-        InputError: If the package states no licence.
+    `folder`: Named as the package, with `archive.txt`. Raises InputError if the package states no licence.
     """
     archive, sha256 = (folder / ARCHIVE).read_text().split()
     if folder.name in PROSE:
@@ -69,16 +65,11 @@ def origin(folder: Path) -> Origin:
 def of_copyright_file(text: str, path: str) -> str | None:
     """Return the licence of a file of a Debian package: of the last paragraph that matches its path.
 
-    Args:
-        text: The copyright file.
-        path: Of the file in the sources.
+    `text`: the copyright file; `path`: of the file in the sources. Returns the short name of the licence; None if the
+    copyright file is not machine-readable.
 
-    Returns:
-        The short name of the licence; None if the copyright file is not machine-readable.
-
-    Example:
-        >>> of_copyright_file("Files: *\\nLicense: GPL-2+\\n\\nFiles: po/*\\nLicense: LGPL-3\\n Text", "po/de.po")
-        'LGPL-3'
+    >>> of_copyright_file("Files: *\nLicense: GPL-2+\n\nFiles: po/*\nLicense: LGPL-3\n Text", "po/de.po")
+    'LGPL-3'
     """
     found = None
     for paragraph in re.split(r"\n[ \t]*\n", text):

@@ -49,15 +49,10 @@ class Pair(NamedTuple):
 def plain(text: str) -> str:
     """Remove what a translated message has besides its words: markup, keys of menus, blanks to fill.
 
-    Args:
-        text: A message of a program.
+    `text`: a message of a program. Returns its words, with single blanks.
 
-    Returns:
-        Its words, with single blanks.
-
-    Example:
-        >>> plain("<b>&Save</b> %d files to {folder}"), plain("保存(&S)")
-        ('Save files to', '保存')
+    >>> plain("<b>&Save</b> %d files to {folder}"), plain("保存(&S)")
+    ('Save files to', '保存')
     """
     return _BLANKS.sub(" ", _KEY.sub("", _MARKS.sub(" ", html.unescape(text)))).strip(" \t:.…")
 
@@ -65,17 +60,12 @@ def plain(text: str) -> str:
 def pairs_of(translated: Iterable[tuple[str, str]], language: str, source: str) -> Iterator[Pair]:
     """Clean translations, and leave out what says nothing.
 
-    Args:
-        translated: English messages and their translations.
-        language: ISO 639-1 code of the translations.
-        source: The name of the source.
+    `translated`: English messages and their translations; `language`: ISO 639-1 code of the translations; `source`: the
+    name of the source. Yields pairs whose sides have letters, differ, and are neither too long nor of very different
+    lengths.
 
-    Yields:
-        Pairs whose sides have letters, differ, and are neither too long nor of very different lengths.
-
-    Example:
-        >>> [pair.text for pair in pairs_of([("Open", "Öffnen"), ("OK", "OK"), ("%s", "%s")], "de", "x")]
-        ['Öffnen']
+    >>> [pair.text for pair in pairs_of([("Open", "Öffnen"), ("OK", "OK"), ("%s", "%s")], "de", "x")]
+    ['Öffnen']
     """
     for english, text in translated:
         english, text = plain(english), plain(text)
@@ -94,19 +84,12 @@ def _tells(english: str, text: str) -> bool:
 def catalogue(content: bytes) -> Iterator[tuple[str, str]]:
     """Read the messages of a compiled gettext catalogue.
 
-    Args:
-        content: Of a .mo file, in either byte order, in UTF-8.
+    `content`: of a .mo file, in either byte order, in UTF-8. Yields each message and its translation, without context;
+    of a plural the singular and the plural. Raises ValueError if it is not such a file.
 
-    Yields:
-        Each message and its translation, without context; of a plural the singular and the plural.
-
-    Raises:
-        ValueError: If it is not such a file.
-
-    Example:
-        >>> list(catalogue(b""))
-        Traceback (most recent call last):
-        ValueError: not a compiled gettext catalogue
+    >>> list(catalogue(b""))
+    Traceback (most recent call last):
+    ValueError: not a compiled gettext catalogue
     """
     if len(content) < 20:
         raise ValueError("not a compiled gettext catalogue")
@@ -162,19 +145,13 @@ def _flat(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
 def descriptions(english: Iterable[str], translated: Iterable[str], language: str) -> Iterator[Pair]:
     """Read the descriptions of packages in English and in another language.
 
-    Args:
-        english: The lines of the archive's file Translation-en.
-        translated: The lines of the same file in the language.
-        language: Its ISO 639-1 code.
+    `english`: the lines of the archive's file Translation-en; `translated`: the lines of the same file in the language;
+    `language`: its ISO 639-1 code. Yields the first lines, and the paragraphs if there are equally many.
 
-    Yields:
-        The first lines, and the paragraphs if there are equally many.
-
-    Example:
-        >>> lines = ["Package: a", "Description-md5: 7", "Description-en: a game", " It is fun.", ""]
-        >>> german = ["Package: a", "Description-md5: 7", "Description-de: ein Spiel", " Es macht Spass.", ""]
-        >>> [(pair.text, pair.english) for pair in descriptions(lines, german, "de")]
-        [('ein Spiel', 'a game'), ('Es macht Spass', 'It is fun')]
+    >>> lines = ["Package: a", "Description-md5: 7", "Description-en: a game", " It is fun.", ""]
+    >>> german = ["Package: a", "Description-md5: 7", "Description-de: ein Spiel", " Es macht Spass.", ""]
+    >>> [(pair.text, pair.english) for pair in descriptions(lines, german, "de")]
+    [('ein Spiel', 'a game'), ('Es macht Spass', 'It is fun')]
     """
     originals = dict(_described(english))
     for digest, parts in _described(translated):
@@ -209,18 +186,13 @@ def _described(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 def dictionary(entries: Iterable[str], language: str, into_english: bool) -> Iterator[Pair]:
     """Read a FreeDict dictionary: a headword with its pronunciation, then a line for each sense.
 
-    Args:
-        entries: The lines of its text.
-        language: ISO 639-1 code of the language that is not English.
-        into_english: Whether the headwords are in that language.
+    `entries`: the lines of its text; `language`: ISO 639-1 code of the language that is not English; `into_english`:
+    whether the headwords are in that language. Yields the headword with the first translations of each sense, one pair
+    each.
 
-    Yields:
-        The headword with the first translations of each sense, one pair each.
-
-    Example:
-        >>> lines = ["Haus /haus/ <n>", "1. house, home", " see: {Heim}"]
-        >>> [(pair.text, pair.english) for pair in dictionary(lines, "de", into_english=True)]
-        [('Haus', 'house'), ('Haus', 'home')]
+    >>> lines = ["Haus /haus/ <n>", "1. house, home", " see: {Heim}"]
+    >>> [(pair.text, pair.english) for pair in dictionary(lines, "de", into_english=True)]
+    [('Haus', 'house'), ('Haus', 'home')]
     """
     headword = ""
     for line in entries:
@@ -237,10 +209,9 @@ def dictionary(entries: Iterable[str], language: str, into_english: bool) -> Ite
 def german_examples(lines: Iterable[str]) -> Iterator[Pair]:
     """Read the dictionary Ding: German and English separated by ::, entries by |, equal words by ;.
 
-    Example:
-        >>> line = "Haus {n}; Heim | Er ist im Haus. :: house; home | He is in."
-        >>> [(pair.text, pair.english) for pair in german_examples([line])]
-        [('Haus', 'house'), ('Er ist im Haus', 'He is in')]
+    >>> line = "Haus {n}; Heim | Er ist im Haus. :: house; home | He is in."
+    >>> [(pair.text, pair.english) for pair in german_examples([line])]
+    [('Haus', 'house'), ('Er ist im Haus', 'He is in')]
     """
     for line in lines:
         german, _, english = line.partition(" :: ")
@@ -256,9 +227,8 @@ def _first(entry: str) -> str:
 def japanese_words(lines: Iterable[str]) -> Iterator[Pair]:
     """Read the dictionary EDICT: characters, [kana], /(n) gloss/gloss/.
 
-    Example:
-        >>> [(pair.text, pair.english) for pair in japanese_words(["雨 [あめ] /(n) rain/rainy day/"])]
-        [('雨', 'rain'), ('あめ', 'rain'), ('雨', 'rainy day'), ('あめ', 'rainy day')]
+    >>> [(pair.text, pair.english) for pair in japanese_words(["雨 [あめ] /(n) rain/rainy day/"])]
+    [('雨', 'rain'), ('あめ', 'rain'), ('雨', 'rainy day'), ('あめ', 'rainy day')]
     """
     for line in lines:
         head, _, glosses = line.partition("/")
@@ -290,9 +260,8 @@ def _annotations(file: Path) -> dict[str, tuple[str, str]]:
 def english_examples(entries: Iterable[str]) -> Iterator[str]:
     """Read the English sentences that a FreeDict dictionary gives for its headwords.
 
-    Example:
-        >>> list(english_examples(["lord /lɔːd/ <V>", '      "They lord over us."', "1. x"]))
-        ['They lord over us.']
+    >>> list(english_examples(["lord /lɔːd/ <V>", '      "They lord over us."', "1. x"]))
+    ['They lord over us.']
     """
     for line in entries:
         text = line.strip()

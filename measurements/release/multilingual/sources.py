@@ -52,11 +52,7 @@ _READ: Final = "/usr/lib/apt/apt-helper"
 def download(place: Path) -> None:
     """Download and unpack all packages that are not there yet.
 
-    Args:
-        place: The directory for it; 3 GB.
-
-    Raises:
-        InputError: If a registry's client is missing or fails.
+    `place`: the directory for it; 3 GB. Raises InputError if a registry's client is missing or fails.
     """
     for folder, fill in {"debian": _debian, "pypi": _pypi, "npm": _npm}.items():
         for name in _PACKAGES[folder]:

@@ -41,38 +41,24 @@ AT_ONCE: Final = 10_000  # texts cut into tokens together
 
 @dataclass(frozen=True)
 class Options:
-    """How to train.
+    """How to train."""
 
-    Attributes:
-        epochs: Passes over the texts, at least 1.
-        batch_size: Texts of a step, at least 2.
-        learning_rate: Of Adam at the start, above 0; it falls to 0. Token vectors have a mean length of 1.
-        relational_weight: Of the loss that compares the neighbours within a batch.
-        temperature: Of the similarities in it.
-        seed: Of the order of the texts.
-    """
-
-    epochs: int = 4
-    batch_size: int = 1024
-    learning_rate: float = 0.003
-    relational_weight: float = 0.3
-    temperature: float = 0.05
-    seed: int = 1
+    epochs: int = 4  # Passes over the texts, at least 1
+    batch_size: int = 1024  # texts of a step, at least 2
+    learning_rate: float = 0.003  # of Adam at the start, above 0; it falls to 0. Token vectors have a mean length of 1
+    relational_weight: float = 0.3  # of the loss that compares the neighbours within a batch
+    temperature: float = 0.05  # of the similarities in it
+    seed: int = 1  # of the order of the texts
 
 
 def mapping(teacher: Floats, english: Floats) -> Floats:
     """Fit the map from the teacher's space to the English encoder's by ridge regression.
 
-    Args:
-        teacher: (texts, m) vectors of English texts, of unit length.
-        english: (texts, n) vectors of the same texts by the English encoder, of unit length.
+    `teacher`: (texts, m) vectors of English texts, of unit length; `english`: (texts, n) vectors of the same texts by
+    the English encoder, of unit length. Returns (m, n).
 
-    Returns:
-        (m, n).
-
-    Example:
-        >>> mapping(np.eye(2, dtype=np.float32) * 3, np.eye(2, dtype=np.float32)).tolist()
-        [[0.25, 0.0], [0.0, 0.25]]
+    >>> mapping(np.eye(2, dtype=np.float32) * 3, np.eye(2, dtype=np.float32)).tolist()
+    [[0.25, 0.0], [0.0, 0.25]]
     """
     gram = teacher.T @ teacher + RIDGE * np.eye(teacher.shape[1], dtype=np.float32)
     return np.asarray(np.linalg.solve(gram, teacher.T @ english), dtype=np.float32)
@@ -81,9 +67,8 @@ def mapping(teacher: Floats, english: Floats) -> Floats:
 def joined(*vectors: Floats) -> NDArray[np.float16]:
     """Join vectors of the same texts into targets: the mean of their directions; a zero row has no say.
 
-    Example:
-        >>> joined(np.array([[2, 0], [0, 0]], np.float32), np.array([[0, 3], [0, 1]], np.float32)).round(2).tolist()
-        [[0.7099609375, 0.7099609375], [0.0, 1.0]]
+    >>> joined(np.array([[2, 0], [0, 0]], np.float32), np.array([[0, 3], [0, 1]], np.float32)).round(2).tolist()
+    [[0.7099609375, 0.7099609375], [0.0, 1.0]]
     """
     total = sum((unit_rows(each) for each in vectors[1:]), unit_rows(vectors[0]))
     return unit_rows(total).astype(np.float16)
@@ -101,21 +86,15 @@ def tokens_of(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenIds:
 def start_table(known: Floats, tokens: TokenIds, targets: NDArray[np.float16]) -> Floats:
     """Give each token a vector to start from.
 
-    Args:
-        known: (tokens, dimension) float32; zero rows are those of new tokens.
-        tokens: Of the texts.
-        targets: (texts, dimension) float16, of unit length.
+    `known`: (tokens, dimension) float32; zero rows are those of new tokens; `tokens`: of the texts; `targets`: (texts,
+    dimension) float16, of unit length. Returns (tokens, dimension) float32: the known vectors at a mean length of 1,
+    and the means of their texts for the others; of tokens in no text zeros.
 
-    Returns:
-        (tokens, dimension) float32: the known vectors at a mean length of 1, and the means of their texts for the
-        others; of tokens in no text zeros.
-
-    Example:
-        >>> texts = TokenIds.from_lists([[0, 1], [1]])
-        >>> known = np.array([[2, 0], [0, 0]], np.float32)
-        >>> print(start_table(known, texts, np.eye(2, dtype=np.float16)).round(2))
-        [[1.   0.  ]
-         [0.26 0.74]]
+    >>> texts = TokenIds.from_lists([[0, 1], [1]])
+    >>> known = np.array([[2, 0], [0, 0]], np.float32)
+    >>> print(start_table(known, texts, np.eye(2, dtype=np.float16)).round(2))
+    [[1.   0.  ]
+     [0.26 0.74]]
     """
     from scipy.sparse import csr_matrix
 
@@ -135,18 +114,10 @@ def start_table(known: Floats, tokens: TokenIds, targets: NDArray[np.float16]) -
 def train(start: Floats, tokens: TokenIds, targets: NDArray[np.float16], options: Options, checkpoint: Path) -> Floats:
     """Train the token vectors.
 
-    Args:
-        start: (tokens, dimension) float32, changed in place.
-        tokens: Of the texts.
-        targets: (texts, dimension) float16, of unit length.
-        options: How to train.
-        checkpoint: Written after each epoch; an interrupted training of the same options and texts goes on from it.
-
-    Returns:
-        The table, (tokens, dimension) float32.
-
-    Raises:
-        InputError: If the loss is not finite.
+    `start`: (tokens, dimension) float32, changed in place; `tokens`: of the texts; `targets`: (texts, dimension)
+    float16, of unit length; `options`: how to train; `checkpoint`: Written after each epoch; an interrupted training of
+    the same options and texts goes on from it. Returns the table, (tokens, dimension) float32. Raises InputError if the
+    loss is not finite.
     """
     rows = np.flatnonzero(tokens.lengths > 0)
     model = StaticStudent(start)

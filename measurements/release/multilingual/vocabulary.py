@@ -36,15 +36,10 @@ _WORD: Final = re.compile(r"(?:[^\W_]|[\u0900-\u0963\u0966-\u096f\u0971-\u097f\u
 def split_words(texts: Iterable[str]) -> Iterator[list[str]]:
     """Normalise texts, many at a time, and cut them into words.
 
-    Args:
-        texts: Any texts.
+    `texts`: Any texts. Yields the words of each text, as they are looked up.
 
-    Yields:
-        The words of each text, as they are looked up.
-
-    Example:
-        >>> list(split_words(["Grüße, Jürgen", "हिन्दी", "東京"]))
-        [['gruße', 'jurgen'], ['हिनदी'], ['東', '京']]
+    >>> list(split_words(["Grüße, Jürgen", "हिन्दी", "東京"]))
+    [['gruße', 'jurgen'], ['हिनदी'], ['東', '京']]
     """
     remaining = iter(texts)
     while some := [text.replace("\n", " ") for text in islice(remaining, AT_ONCE)]:
@@ -57,12 +52,8 @@ def split_words(texts: Iterable[str]) -> Iterator[list[str]]:
 def general_words(pypi: Path, language: str) -> dict[str, float]:
     """Read how frequent words are in general text.
 
-    Args:
-        pypi: The directory with the downloaded packages wordfreq and pythainlp.
-        language: ISO 639-1 code.
-
-    Returns:
-        The frequency of each word as it is written, most frequent first; of Thai as counts.
+    `pypi`: the directory with the downloaded packages wordfreq and pythainlp; `language`: ISO 639-1 code. Returns the
+    frequency of each word as it is written, most frequent first; of Thai as counts.
     """
     import msgpack  # a dependency of the pipeline's engine, not of the library
 
@@ -80,16 +71,11 @@ def general_words(pypi: Path, language: str) -> dict[str, float]:
 def word_scores(general: Mapping[str, float], texts: Iterable[str]) -> dict[str, float]:
     """Score the words of a language.
 
-    Args:
-        general: Their frequency in general text, in any unit.
-        texts: Of the parallel text.
+    `general`: their frequency in general text, in any unit; `texts`: of the parallel text. Returns the score of each
+    word, from 0 to 1. Words that occur once in the parallel text alone are left out.
 
-    Returns:
-        The score of each word, from 0 to 1. Words that occur once in the parallel text alone are left out.
-
-    Example:
-        >>> word_scores({"Haus": 1.0}, ["ein Haus", "ein Hof"])
-        {'haus': 0.7, 'ein': 0.2}
+    >>> word_scores({"Haus": 1.0}, ["ein Haus", "ein Hof"])
+    {'haus': 0.7, 'ein': 0.2}
     """
     counted = Counter(word for found in split_words(texts) for word in found)
     known: dict[str, float] = {}
@@ -107,11 +93,7 @@ def word_scores(general: Mapping[str, float], texts: Iterable[str]) -> dict[str,
 def learnt_pieces(words: Sequence[str]) -> list[str]:
     """Learn word pieces of a language from its frequent words; Chinese characters need none.
 
-    Args:
-        words: Different words.
-
-    Returns:
-        Pieces, at the beginning of a word and inside it, in alphabetical order.
+    `words`: different words. Returns Pieces, at the beginning of a word and inside it, in alphabetical order.
     """
     spelt = sorted(word for word in words if not _CHINESE.search(word))
     if not spelt:
@@ -128,18 +110,13 @@ def learnt_pieces(words: Sequence[str]) -> list[str]:
 def choose(english: Sequence[str], scores: Mapping[str, Mapping[str, float]], size: int) -> list[str]:
     """Choose the vocabulary.
 
-    Args:
-        english: The tokens of the English encoder, without the unknown one; all are kept.
-        scores: The scores of the words of each language.
-        size: The number of tokens, the unknown one included.
+    `english`: the tokens of the English encoder, without the unknown one; all are kept; `scores`: the scores of the
+    words of each language; `size`: the number of tokens, the unknown one included. Returns the tokens, the unknown one
+    first.
 
-    Returns:
-        The tokens, the unknown one first.
-
-    Example:
-        >>> chosen = choose(["storm"], {"de": {"sturm": 0.9, "see": 0.5}}, 100)
-        >>> chosen[:2], "sturm" in chosen, "##m" in chosen
-        (['[UNK]', 'storm'], True, True)
+    >>> chosen = choose(["storm"], {"de": {"sturm": 0.9, "see": 0.5}}, 100)
+    >>> chosen[:2], "sturm" in chosen, "##m" in chosen
+    (['[UNK]', 'storm'], True, True)
     """
     chosen = dict.fromkeys([UNKNOWN, *english])
     characters = sorted({character for words in scores.values() for word in words for character in word})

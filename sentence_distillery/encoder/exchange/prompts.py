@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 QUERY: Final = "query"
 DOCUMENT: Final = "document"
 NONE: Final = {QUERY: "", DOCUMENT: ""}
 
 
-@dataclass(frozen=True)
-class Prompts:
+class Prompts(NamedTuple):
     """The prompts of a model.
 
     Attributes:
@@ -20,7 +18,7 @@ class Prompts:
         default: The name of the one before each text of `encode`; None puts none.
     """
 
-    named: Mapping[str, str] = field(default_factory=lambda: dict(NONE))
+    named: Mapping[str, str] = NONE
     default: str | None = None
 
     def chosen(self, prompt: str | None, name: str | None) -> str:

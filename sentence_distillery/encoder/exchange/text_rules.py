@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,8 +17,7 @@ LEFT_OUT: Final = "left_out"
 MAX_LENGTH: Final = "max_length"
 
 
-@dataclass(frozen=True)
-class TextRules:
+class TextRules(NamedTuple):
     """Rules by which a text becomes tokens.
 
     Attributes:

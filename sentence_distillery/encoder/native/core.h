@@ -7,6 +7,7 @@
    vectors.c     token ids -> sums -> a vector
    layers.c      sums -> a linear or a hidden layer
    kernels.c     the inner loops for each instruction set
+   sha256.c      the digest of a file of weights
    module.c      what Python sees
 
    A Vocabulary and a Table do not change once they are made, so any number of threads may use them. All that a text
@@ -289,5 +290,22 @@ float *rows_next(Rows *rows, const Layer *layer);
 
 /* Compute the first `width` outputs of each row; returns the first row, and how far it is to the next one. */
 const float *rows_finish(Rows *rows, const Layer *layer, const Kernels *kernels, size_t width, size_t *stride);
+
+/* ---- sha256.c */
+
+enum { SHA256_BYTES = 32, SHA256_BLOCK = 64 };
+
+/* The state as the processor's instructions have it: the words A, B, E, F of the standard, the last one first. */
+typedef struct {
+    uint32_t abef[4], cdgh[4];
+} Sha256;
+
+/* Whether this processor has instructions for it; if not, the others are not to be called. */
+int sha256_is_fast(void);
+void sha256_start(Sha256 *state);
+void sha256_blocks(Sha256 *state, const uint8_t *at, size_t blocks);
+
+/* Add the `length` bytes that are no whole block, after `size` bytes in all. */
+void sha256_end(Sha256 *state, const uint8_t *rest, size_t length, uint64_t size, uint8_t digest[SHA256_BYTES]);
 
 #endif

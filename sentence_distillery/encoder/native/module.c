@@ -12,6 +12,7 @@
        layer: None, (A, B, True) for x + relu(x A) B, or (W, b, False) for x W + b
        encode(texts, out, form, counts, width) -> int     the least number of known tokens of a text
        embed(ids, offsets, out, form, width)              all tokens count
+   read(file, memory, hashed) -> (int, bytes or None)     the bytes that were read, and their SHA-256
    write_buckets(vectors, least, steps, out)              numbers from 0 to 255
 
    A text in which marks meet that only `tokenizers` sorts has the count -1, and its vector means nothing.
@@ -25,12 +26,21 @@
 
 #include "core.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _WIN32
+#include <io.h>
+#define READ(file, memory, size) _read(file, memory, (unsigned)(size))
+#else
+#include <unistd.h>
+#define READ(file, memory, size) read(file, memory, size)
+#endif
+
 #define CHANGED "The list of texts changed while it was read."
 
-enum { BATCH = 1024, KEPT_ROOM = 1 << 20, RECENT_BITS = 16, SPARES = 16, FEW_RECENT_BITS = 8 };
+enum { BATCH = 1024, KEPT_ROOM = 1 << 20, RECENT_BITS = 16, SPARES = 16, FEW_RECENT_BITS = 8, READ_BYTES = 1 << 18 };
 
 typedef struct {
     PyObject_HEAD
@@ -250,29 +260,56 @@ static int add_tokens(Vocabulary *vocabulary, TokenReader *reader)
                : 0;
 }
 
-static int add_terms_of(Vocabulary *vocabulary, PyObject *terms)
+typedef struct {
+    const uint8_t *bytes; /* of a str that the caller holds */
+    size_t length;
+    int32_t id;
+} Term;
+
+/* List the terms of a dict, which holds their bytes; returns NULL without memory, or for an id out of range. */
+static Term *terms_of(PyObject *terms, int32_t size)
 {
     PyObject *term, *number;
-    Py_ssize_t place = 0, length;
-    while (PyDict_Next(terms, &place, &term, &number)) {
+    Py_ssize_t place = 0, length, count = 0;
+    Term *found = malloc((size_t)(PyDict_Size(terms) + 1) * sizeof *found);
+    while (found && PyDict_Next(terms, &place, &term, &number)) {
         const char *bytes = PyUnicode_AsUTF8AndSize(term, &length);
         long id = bytes ? PyLong_AsLong(number) : -1;
-        if (id < 0 || id >= vocabulary->size ||
-            vocabulary_add_term(vocabulary, (const uint8_t *)bytes, (size_t)length, (int32_t)id) < 0)
-            return -1;
+        if (id < 0 || id >= size) {
+            free(found);
+            return NULL;
+        }
+        found[count++] = (Term){(const uint8_t *)bytes, (size_t)length, (int32_t)id};
     }
+    return found;
+}
+
+static int add_listed(Vocabulary *vocabulary, const Term *terms, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (vocabulary_add_term(vocabulary, terms[i].bytes, terms[i].length, terms[i].id) < 0)
+            return -1;
     return 0;
 }
 
 static int fill_from_json(Vocabulary *vocabulary, TokenReader *reader, const Py_ssize_t *sizes, PyObject *terms)
 {
     size_t tokens = (size_t)sizes[0], pieces = (size_t)sizes[1], bytes = (size_t)sizes[2];
+    size_t count = (size_t)PyDict_Size(terms);
     vocabulary->size = (int32_t)tokens;
-    return vocabulary_new(vocabulary, tokens - pieces, pieces, (size_t)PyDict_Size(terms), bytes) < 0 ||
-                   add_tokens(vocabulary, reader) < 0 || add_terms_of(vocabulary, terms) < 0 ||
-                   normalizer_finish(&vocabulary->normalizer) < 0
-               ? -1
-               : 0;
+    Term *listed = terms_of(terms, vocabulary->size);
+    int failed = !listed;
+    if (failed)
+        return -1;
+
+    /* Nobody else knows the vocabulary yet, so other threads may run. */
+    Py_BEGIN_ALLOW_THREADS
+    failed = vocabulary_new(vocabulary, tokens - pieces, pieces, count, bytes) < 0 ||
+             add_tokens(vocabulary, reader) < 0 || add_listed(vocabulary, listed, count) < 0 ||
+             normalizer_finish(&vocabulary->normalizer) < 0;
+    Py_END_ALLOW_THREADS
+    free(listed);
+    return failed ? -1 : 0;
 }
 
 static PyObject *vocabulary_of_json(PyObject *type, PyObject *arguments)
@@ -1155,6 +1192,52 @@ static PyObject *module_write_buckets(PyObject *Py_UNUSED(module), PyObject *con
 
 /* ---- The module */
 
+/* ---- read */
+
+/* Fill memory from an open file, and hash each part while it is in the processor's cache; returns the bytes read. */
+static size_t read_whole(int file, uint8_t *memory, size_t size, Sha256 *state)
+{
+    size_t count = 0, hashed = 0;
+    while (count < size) {
+        size_t wanted = size - count < READ_BYTES ? size - count : READ_BYTES;
+        long found = (long)READ(file, memory + count, wanted);
+        if (found < 0 && errno == EINTR)
+            continue;
+        if (found <= 0)
+            break;
+        count += (size_t)found;
+        if (state) {
+            sha256_blocks(state, memory + hashed, (count - hashed) / SHA256_BLOCK);
+            hashed = count - count % SHA256_BLOCK;
+        }
+    }
+    return count;
+}
+
+/* Fill a buffer from a file: the bytes that were read, and their SHA-256, or None if it is not asked for, or if this
+   processor has no instructions for it. */
+static PyObject *module_read(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    Py_buffer memory;
+    uint8_t digest[SHA256_BYTES];
+    Sha256 state;
+    size_t count;
+    int file, hashed;
+    if (!PyArg_ParseTuple(arguments, "iw*p", &file, &memory, &hashed))
+        return NULL;
+    hashed = hashed && sha256_is_fast();
+    Py_BEGIN_ALLOW_THREADS
+    if (hashed)
+        sha256_start(&state);
+    count = read_whole(file, memory.buf, (size_t)memory.len, hashed ? &state : NULL);
+    if (hashed)
+        sha256_end(&state, (const uint8_t *)memory.buf + (count - count % SHA256_BLOCK), count % SHA256_BLOCK, count, digest);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&memory);
+    return hashed ? Py_BuildValue("ny#", (Py_ssize_t)count, (const char *)digest, (Py_ssize_t)SHA256_BYTES)
+                  : Py_BuildValue("nO", (Py_ssize_t)count, Py_None);
+}
+
 static PyMethodDef encoder_methods[] = {
     {"encode", (PyCFunction)(void (*)(void))encoder_encode, METH_FASTCALL, NULL},
     {"embed", (PyCFunction)(void (*)(void))encoder_embed, METH_FASTCALL, NULL},
@@ -1170,6 +1253,7 @@ static PyMethodDef vocabulary_methods[] = {
 
 static PyMethodDef module_methods[] = {
     {"scan_vocabulary", scan_vocabulary, METH_VARARGS, NULL},
+    {"read", module_read, METH_VARARGS, NULL},
     {"write_buckets", (PyCFunction)(void (*)(void))module_write_buckets, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

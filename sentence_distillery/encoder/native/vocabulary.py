@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from sentence_distillery.encoder.native import loading
@@ -43,7 +43,7 @@ _PARTS: Final[dict[str, dict[str, object]]] = {
 }
 
 
-_PLACE: Final = re.compile(rb'"vocab"\s*:\s*(?={)')
+_PLACE: Final = b'"vocab":'
 _MARK: Final = b'{"":-1}'  # in place of the tokens, so that the rest can be parsed
 
 Sizes = tuple[int, int, int]  # tokens, continuations among them, and bytes of all
@@ -88,18 +88,29 @@ def loaded(content: bytes) -> Loaded | None:
     None if there is no core, or if the file is anything but what `tokenizers` writes for a student: then
     `vocabulary_of` says what it is.
     """
-    core, place = loading.core(), _PLACE.search(content)
-    if core is None or place is None:
+    load = loader(content)
+    return None if load is None else load()
+
+
+def loader(content: bytes) -> Callable[[], Loaded | None] | None:
+    """Check a tokenizer.json, and return what has the native core read its vocabulary; None as for `loaded`.
+
+    That needs the interpreter's lock no longer, which a thread would have to wait for.
+    """
+    core, start = loading.core(), content.find(_PLACE) + len(_PLACE)
+    if core is None or start < len(_PLACE):
         return None
     try:
-        found = core.scan_vocabulary(content, place.end())
-        return None if found is None else _checked(core, content, place.end(), *found)
+        found = core.scan_vocabulary(content, start)
+        return None if found is None else _checked_loader(core, content, start, *found)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _checked(core: Any, content: bytes, start: int, end: int, sizes: Sizes, odd: dict[str, int]) -> Loaded | None:
-    """Load a vocabulary that was scanned, if the rest of the file is a student's."""
+def _checked_loader(
+    core: Any, content: bytes, start: int, end: int, sizes: Sizes, odd: dict[str, int]
+) -> Callable[[], Loaded | None] | None:
+    """Return what loads a vocabulary that was scanned, if the rest of the file is a student's."""
     rest = json.loads(content[:start] + _MARK + content[end:])
     longest, normalizer = settings_of(rest)
     if rest["model"]["vocab"] != json.loads(_MARK) or normalizer is None:  # another one was scanned
@@ -110,7 +121,13 @@ def _checked(core: Any, content: bytes, start: int, end: int, sizes: Sizes, odd:
     term_ids(rest, next(iter(odd), None), odd)
     if not terms_are_apart(list(terms)):
         return None
-    return Loaded(core.Vocabulary.of_json(content, start, sizes, terms, longest, normalizer), sizes[0])
+
+    def load() -> Loaded | None:
+        with suppress(ValueError):  # the core cannot look up such tokens
+            return Loaded(core.Vocabulary.of_json(content, start, sizes, terms, longest, normalizer), sizes[0])
+        return None
+
+    return load
 
 
 def terms_are_apart(terms: list[str]) -> bool:
@@ -204,7 +221,7 @@ def _is_term(token: Mapping[str, Any], odd: Mapping[str, int]) -> bool:
 def _signed(odd: Mapping[str, int], terms: set[str]) -> list[str]:
     """List the tokens with punctuation that would need a vector in the text, where `encode` leaves punctuation out."""
     whole = [word for word, number in odd.items() if number and not word.startswith(CONTINUATION)]
-    return [word for word in whole if word not in terms and any(map(is_punctuation, word))]
+    return [word for word in whole if word not in terms and not word.isalnum() and any(map(is_punctuation, word))]
 
 
 def _normalizer(normalizer: Any) -> int | None:

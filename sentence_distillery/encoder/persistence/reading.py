@@ -1,5 +1,6 @@
 """A model's directory, as this library, sentence-transformers or model2vec saved it.
 
+    files.py        the two large files              which threads read
     layout.py       config.json, modules.json        which layers, and whose model it is
     text_source.py  tokenizer.json                   how texts become tokens
     table.py        model.safetensors                the vectors of tokens, and the lexical channel
@@ -18,6 +19,7 @@ from weakref import WeakValueDictionary
 from sentence_distillery.encoder.layers import Layer
 from sentence_distillery.encoder.model import Model, Table
 from sentence_distillery.encoder.native.characters import UNKNOWN_ID
+from sentence_distillery.encoder.persistence.files import ModelFiles
 from sentence_distillery.encoder.persistence.json_files import REMEDY
 from sentence_distillery.encoder.persistence.layout import Layout, read_layout
 from sentence_distillery.encoder.persistence.names import CARD, SETTINGS, SHA256, TORCH_TABLE, WEIGHTS
@@ -34,12 +36,12 @@ _Signature = tuple[object, ...]
 _loaded: WeakValueDictionary[_Signature, Model] = WeakValueDictionary()
 
 
-def shared_model(directory: Path) -> Model:
+def shared_model(files: ModelFiles) -> Model:
     """Read a model, unless these files have been read for an encoder that is still there."""
-    files = _signature(directory)
-    model = _loaded.get(files)
+    signature = _signature(files.directory)
+    model = _loaded.get(signature)
     if model is None:
-        model = _loaded[files] = read_model(directory)
+        model = _loaded[signature] = read_model(files)
     return model
 
 
@@ -50,21 +52,23 @@ def _signature(directory: Path) -> _Signature:
     return tuple((name, state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns) for name, state in found)
 
 
-def read_model(directory: Path) -> Model:
+def read_model(files: ModelFiles) -> Model:
     """Read a static model, whichever of the three libraries saved it; arrays are read-only views of its files.
 
     Raises InputError if a file is missing, broken, not finite or of the wrong shape, or if it is another kind of model.
     """
+    directory = files.directory
     check_directory(directory)
+    files.begin()
     layout = read_layout(directory)
 
     # Only this library writes digests. What others wrote into the entry says nothing about these files.
-    digests = Digests(directory, layout.config.get(SHA256) if layout.ours else None)
+    digests = Digests(directory, layout.config.get(SHA256) if layout.ours else None, files.weights)
     file = digests.open(layout.folder / WEIGHTS)
 
     # The name of the table decides whose rules for unknown tokens and prompts hold.
     by_model2vec = not layout.ours and TORCH_TABLE not in file.names
-    texts, table = _read_table(file, layout, by_model2vec)
+    texts, table = _read_table(file, TextSource(layout, by_model2vec, files))
     described = layout.config.get("lexical") if layout.ours else None
     channel, weight = (None, 0.0) if described is None else read_channel(file, texts.rows, layout)
     layers = _read_layers(layout, table.dimension, digests)
@@ -89,15 +93,14 @@ def read_model(directory: Path) -> Model:
     return model
 
 
-def _read_table(file: TensorFile, layout: Layout, by_model2vec: bool) -> tuple[Texts, Table]:
-    source = TextSource(layout, by_model2vec)
-    texts, step = source.read(), layout.config.get("step")
+def _read_table(file: TensorFile, source: TextSource) -> tuple[Texts, Table]:
+    texts, step = source.read(), source.layout.config.get("step")
     table = read_table(file, texts, step)
 
     # An unknown token with a vector counts, so a look-up that leaves it out would be wrong.
     if texts.tokens.rules is not None or not table.stored[UNKNOWN_ID].any():
         return texts, table
-    if layout.ours:
+    if source.layout.ours:
         raise InputError(
             f"{file.path}: the unknown token (row 0) has a vector, but that of a student is zero. {REMEDY}"
         )

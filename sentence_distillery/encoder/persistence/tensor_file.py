@@ -8,9 +8,7 @@ killed (SIGBUS), so replace such a file, do not write into it.
 from __future__ import annotations
 
 import json
-from _thread import allocate_lock, start_new_thread
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -20,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentence_distillery.encoder.layers import Shapes
+from sentence_distillery.encoder.persistence.files import MAPPED, WeightFile
 from sentence_distillery.encoder.persistence.json_files import REMEDY, check_file
 from sentence_distillery.encoder.persistence.names import CONFIG, SHA256
 from sentence_distillery.io.checksums import check_file as compare
 from sentence_distillery.io.errors import InputError
 
-MAPPED: Final = 64 * 2**20  # bytes from which a file is mapped
 STORED: Final = ("F32", "F16", "I8", "I32")  # the types of tables and layers
 _TYPES: Final = {name: np.dtype(f"<{name[0].lower()}{int(name[1:]) // 8}") for name in (*STORED, "F64", "I16", "I64")}
 LARGEST_HEADER: Final = 100_000_000  # bytes, as in safetensors
@@ -39,18 +37,16 @@ class TensorFile:
 
     Attributes:
         path: The file.
-        content: What it holds; None if it is mapped.
 
     Raises:
         InputError: If it is missing, is not a file, or has no valid header.
     """
 
-    def __init__(self, path: Path) -> None:
-        check_file(path)
-        self.path = path
+    def __init__(self, file: WeightFile) -> None:
+        self.path = file.path
+        self._file = file
+        check_file(self.path)
         self._start, self._header = self._checked_header()
-        size = path.stat().st_size
-        self.content = _read(path, size) if size < MAPPED else None
 
     @property
     def names(self) -> list[str]:
@@ -85,7 +81,7 @@ class TensorFile:
 
     @cached_property
     def _data(self) -> memoryview:
-        data = self._mapped() if self.content is None else self.content
+        data = self._mapped() if self._file.content is None else self._file.content
 
         # Another process may have replaced the file since its header was read.
         ends = [len(self._start) + self._header[name]["data_offsets"][1] for name in self.names]
@@ -96,6 +92,8 @@ class TensorFile:
     def _mapped(self) -> memoryview:
         import mmap  # few models are so large
 
+        if self.path.stat().st_size < MAPPED:
+            raise InputError(f"{self.path} cannot be read to its end. {REMEDY}")
         with self.path.open("rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
@@ -147,66 +145,37 @@ def _fits(header: Mapping[str, Any], size: int) -> bool:
     return place == size
 
 
-def _read(path: Path, size: int) -> memoryview:
-    """Read a file of `size` bytes into memory of NumPy, whose pages are large, which halves the time."""
-    content, count = np.empty(size, np.uint8), 0
-    with suppress(OSError), path.open("rb", buffering=0) as file:
-        while found := file.readinto(content[count:].data):
-            count += found
-    if count < size:
-        raise InputError(f"{path} cannot be read to its end. {REMEDY}")
-    return content.data.toreadonly()
-
-
 class Digests:
-    """Opens files of weights, and compares them with the SHA-256 that config.json has of them."""
+    """Opens files of weights, and compares them with the SHA-256 that config.json has of them.
 
-    def __init__(self, directory: Path, known: object) -> None:
-        self.directory = directory
-        self.known = known  # the entry of config.json; None: nothing is compared
-        self._hashed: list[_Digest] = []
+    Args:
+        directory: The model's.
+        known: The entry of config.json; None: nothing is compared.
+        begun: A file that threads read already.
+    """
+
+    def __init__(self, directory: Path, known: object, begun: WeightFile | None = None) -> None:
+        self._directory = directory
+        self._known = known
+        self._begun = begun
+        self._opened: list[WeightFile] = []
 
     def open(self, path: Path) -> TensorFile:
-        """Open a file, and begin to hash it if it was read."""
-        file = TensorFile(path)
-        if file.content is not None and self.known is not None:
-            self._hashed.append(_Digest(path, file.content))
-        return file
+        """Open a file, and begin to hash it if it is compared and not mapped."""
+        file = self._begun
+        if file is None or file.path != path:
+            file = WeightFile(path, hashed=self._known is not None)
+        self._opened.append(file)
+        return TensorFile(file)
 
     def check(self) -> None:
         """Raise InputError if a file is not the one that was saved."""
-        known = [*self.known.values()] if isinstance(self.known, dict) else []
-        for digest in self._hashed:
-            if digest.hex not in known:  # in any folder: another library may have put it in one
+        if self._known is None:
+            return
+        known = [*self._known.values()] if isinstance(self._known, dict) else []
+        for file in self._opened:
+            if (found := file.sha256) and found not in known:  # in any folder: another library may have put it in one
                 raise InputError(
-                    f"{digest.path} has SHA-256 {digest.hex}, but {self.directory / CONFIG} does not list it under "
+                    f"{file.path} has SHA-256 {found}, but {self._directory / CONFIG} does not list it under "
                     f"{SHA256}: the file is damaged, or belongs to another model. {REMEDY}"
                 )
-
-
-class _Digest:
-    """The SHA-256 of a file, computed in a thread while the caller's works."""
-
-    def __init__(self, path: Path, content: memoryview) -> None:
-        from hashlib import sha256  # here, or the threads would wait for each other in the import
-
-        self.path = path
-        self._digest = sha256()
-        self._content = content
-        self._computed = allocate_lock()
-
-        # A Thread's start would wait until the new one has the interpreter's lock, and has begun.
-        self._computed.acquire()
-        start_new_thread(self._compute, ())
-
-    def _compute(self) -> None:
-        try:
-            self._digest.update(self._content)
-        finally:
-            self._computed.release()
-
-    @cached_property
-    def hex(self) -> str:
-        """Wait for it."""
-        with self._computed:
-            return self._digest.hexdigest()

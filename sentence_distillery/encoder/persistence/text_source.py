@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sentence_distillery.encoder.exchange.text_rules import LEFT_OUT, MAX_LENGTH, TextRules, unknown_id
+from sentence_distillery.encoder.persistence.files import ModelFiles
 from sentence_distillery.encoder.persistence.json_files import REMEDY
 from sentence_distillery.encoder.persistence.layout import Layout
 from sentence_distillery.encoder.persistence.names import CONFIG, TEXT_RULES, TOKENIZER
@@ -50,10 +51,12 @@ class TextSource(NamedTuple):
     Attributes:
         layout: What config.json and modules.json say.
         by_model2vec: Whether model2vec saved the model.
+        files: Its files, which threads read.
     """
 
     layout: Layout
     by_model2vec: bool
+    files: ModelFiles
 
     @property
     def _path(self) -> Path:
@@ -90,7 +93,8 @@ class TextSource(NamedTuple):
 
     def _looked_up(self) -> Texts:
         file = TokenizerFile(self._path)
-        vocabulary = file.checked_vocabulary()
+        begun = self._path == self.files.directory / TOKENIZER
+        vocabulary = (self.files.vocabulary.result() if begun else None) or file.checked_vocabulary()
         return Texts(Tokens(file, known=vocabulary), vocabulary.size)
 
     def _of_paper(self) -> Texts:

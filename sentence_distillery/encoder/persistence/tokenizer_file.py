@@ -47,10 +47,16 @@ class TokenizerFile(NamedTuple):
 
     def vocabulary(self) -> Vocabulary | Loaded | None:
         """Read what the native core looks up; None if it is of another kind."""
+        return read_vocabulary(self.content())
+
+    def content(self) -> bytes:
+        """Return its content; nothing if it cannot be read, and `tokenizer` and `checked_vocabulary` say why."""
         try:
-            return read_vocabulary(self.pickled())
-        except OSError:
-            return None  # `tokenizer` raises the error
+            if isinstance(self.source, Path):
+                check_file(self.source, LARGEST_JSON)
+            return self.pickled()
+        except (OSError, InputError):
+            return b""
 
     def checked_vocabulary(self) -> Vocabulary | Loaded:
         """Read what the native core looks up, much faster than the whole tokenizer; raises InputError."""

@@ -15,7 +15,6 @@ the least length that it divides by, 1e-12, is 0, and a text without a word give
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,7 +101,7 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         "units": sum(layer.units for layer in encoder.model.layers),
         "normalize": True,  # model2vec's name for unit length
         "max_length": None if encoder.rules is None else encoder.rules.max_length,  # tokens; model2vec's default is 512
-        **({} if encoder.rules is None else {TEXT_RULES: asdict(encoder.rules)}),
+        **({} if encoder.rules is None else {TEXT_RULES: encoder.rules._asdict()}),
         **({} if lexical is None else {"lexical": {"dimension": lexical.dimension, "weight": weight}}),
         **card,
     }

@@ -128,14 +128,10 @@ def _scored(train: Labelled, experiments: Sequence[list[int]], test: Labelled, s
 def figures_of_draws(expected: Sequence[str], predicted: Sequence[Sequence[str]], drawn: Floats) -> Floats:
     """Compute the figures of test texts that are drawn again and again.
 
-    Args:
-        expected: The label of each text, (texts,) str.
-        predicted: The labels that each classifier gave them, (classifiers, texts) str.
-        drawn: How often each text is in each draw, (draws, texts) float32, whole numbers from 0.
-
-    Returns:
-        Accuracy and macro-F1 of each draw, the means of the classifiers, (draws, 2) float32 in [0, 1]. Macro-F1 is the
-        mean over the labels that a draw has or a classifier gives there.
+    `expected` has the label of each text, `predicted` those that each classifier gave, (classifiers, texts), and
+    `drawn` how often each text is in each draw, (draws, texts). Returns accuracy and macro-F1 of each draw, the means
+    of the classifiers, (draws, 2) float32 in [0, 1]. Macro-F1 is over the labels that a draw has or a classifier gives
+    there.
     """
     names, codes = np.unique([expected, *predicted], return_inverse=True)
     one_hot = np.eye(len(names), dtype=np.float32)[codes.reshape(-1, len(expected))]

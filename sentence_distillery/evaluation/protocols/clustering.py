@@ -27,13 +27,9 @@ SEED = 42
 
 @dataclass(frozen=True)
 class Clustering:
-    """Hold the figure of a clustering.
+    """The figure of a clustering."""
 
-    Attributes:
-        v_measure: The V-measure, in [0, 1], or `Unavailable`.
-    """
-
-    v_measure: Figure
+    v_measure: Figure  # the V-measure, in [0, 1], or `Unavailable`
 
 
 def clustering(

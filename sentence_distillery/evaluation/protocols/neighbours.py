@@ -41,6 +41,8 @@ def recalls(own: Floats, teacher: Floats, ks: Sequence[int]) -> dict[int, NDArra
         Neighbor Algorithms, https://arxiv.org/abs/1807.05614
     """
     found: dict[int, list[NDArray[np.float64]]] = {k: [] for k in ks}
+
+    # Memberships and not sets of texts, since equal cosines share a place.
     for mine, theirs in zip(cosine_blocks(own), cosine_blocks(teacher), strict=True):
         for k in ks:
             both = np.einsum("qn,qn->q", memberships(mine, k), memberships(theirs, k), dtype=np.float64)

@@ -23,17 +23,11 @@ DRAWN_AT_ONCE = 1_000_000  # numbers
 
 @dataclass(frozen=True)
 class PairClassification:
-    """Hold the figures of a classifier of pairs.
+    """The figures of a classifier of pairs; accuracy and F1 are those of the best threshold."""
 
-    Attributes:
-        ap: The average precision, in [0, 1], or `Unavailable`.
-        accuracy: The accuracy of the best threshold, in [0, 1], or `Unavailable`.
-        f1: The F1 of the best threshold, in [0, 1], or `Unavailable`.
-    """
-
-    ap: Figure
-    accuracy: Figure
-    f1: Figure
+    ap: Figure  # the average precision, in [0, 1], or `Unavailable`
+    accuracy: Figure  # the accuracy of the best threshold, in [0, 1], or `Unavailable`
+    f1: Figure  # the F1 of the best threshold, in [0, 1], or `Unavailable`
 
 
 def pair_classification(left: Floats, right: Floats, positive: NDArray[np.bool_]) -> PairClassification:
@@ -63,14 +57,9 @@ def pair_classification(left: Floats, right: Floats, positive: NDArray[np.bool_]
 def figures_of_draws(predicted: Floats, positive: NDArray[np.bool_], drawn: Floats) -> Floats:
     """Compute the figures of pairs that are drawn again and again, each with the best threshold of its draw.
 
-    Args:
-        predicted: The cosines, (pairs,) float32 in [-1, 1].
-        positive: (pairs,) bool, whether the texts belong together.
-        drawn: How often each pair is in each draw, (draws, pairs) float32, whole numbers from 0.
-
-    Returns:
-        Average precision, accuracy and F1 of each draw, (draws, 3) float32 in [0, 1]; NaN if all pairs of the draw have
-        one label or one cosine.
+    `predicted` are the cosines, `positive` whether the texts belong together, both (pairs,), and `drawn` how often each
+    pair is in each draw, (draws, pairs). Returns average precision, accuracy and F1 of each draw, (draws, 3) float32 in
+    [0, 1]; NaN if all pairs of the draw have one label or one cosine.
     """
     blocks = np.array_split(drawn, max(1, drawn.size // DRAWN_AT_ONCE))
     return np.concatenate([_figures(predicted, positive, block) for block in blocks]).astype(np.float32)

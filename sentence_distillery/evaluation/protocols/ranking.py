@@ -42,11 +42,7 @@ class Judgements:
     grade: Integers
 
     def by_query(self) -> Iterator[tuple[int, Integers, Integers]]:
-        """Group the judgements by their query.
-
-        Yields:
-            Each judged query, in ascending order, with its documents and their grades, (judged,) int64 each.
-        """
+        """Yield each judged query, in ascending order, with its documents and their grades, (judged,) int64 each."""
         order = np.argsort(self.query, kind="stable")
         queries, starts = np.unique(self.query[order], return_index=True)
         parts = np.split(order, starts[1:]) if len(queries) else []

@@ -15,16 +15,11 @@ from sentence_distillery.io.unavailable import Figure
 
 @dataclass(frozen=True)
 class Reranking:
-    """Hold means over the judged queries.
+    """Means over the judged queries."""
 
-    Attributes:
-        map: The mean average precision, in [0, 1], or `Unavailable`.
-        mrr: The mean reciprocal rank, in [0, 1], or `Unavailable`.
-        ranked: The figures of each judged query, for a bootstrap; None if there is no figure.
-    """
-
-    map: Figure
-    mrr: Figure
+    map: Figure  # the mean average precision, in [0, 1], or `Unavailable`
+    mrr: Figure  # the mean reciprocal rank, in [0, 1], or `Unavailable`
+    # the figures of each judged query, for a bootstrap; None if there is no figure
     ranked: Ranked | None = field(default=None, repr=False, compare=False)
 
 
@@ -47,6 +42,8 @@ def reranking(queries: Floats, documents: Floats, ids: Sequence[str], judgements
     """
     if unavailable := why_unavailable(queries, documents, judgements):
         return Reranking(unavailable, unavailable)
+
+    # A judged document that the collection lacks (-1) cannot be ranked, but counts as one to find.
     index = Index(documents, ids)
     rankings = [index.rank(queries[query], judged[judged >= 0]) for query, judged, _ in judgements.by_query()]
     ranked = measured(rankings, judgements, len(documents))

@@ -49,6 +49,8 @@ def retrieval(queries: Floats, documents: Floats, ids: Sequence[str], judgements
     """
     if unavailable := why_unavailable(queries, documents, judgements):
         return Retrieval(unavailable, unavailable, unavailable)
+
+    # As in trec_eval, a query that nobody judged is not searched for.
     rows = [query for query, _, _ in judgements.by_query()]
     ranked = measured(list(Index(documents, ids).search(queries[rows])), judgements, len(documents))
     ndcg, recall, ap = (float(each.mean()) for each in (ranked.ndcg_at_10, ranked.recall_at_100, ranked.ap))

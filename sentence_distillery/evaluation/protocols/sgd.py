@@ -86,6 +86,8 @@ def figures_of_draws(labels: list[str], predicted: list[str], drawn: Floats) -> 
     positive, found = (np.array([label == POSITIVE for label in each], np.float32) for each in (labels, predicted))
     hits, true, given = (drawn @ each for each in (positive * found, positive, found))
     shares = [hits / np.maximum(given, 1), hits / np.maximum(true, 1), 2 * hits / np.maximum(true + given, 1)]
+
+    # As in `classify`: with one label there is nothing to find.
     known = (true > 0) & (true < drawn.sum(axis=1))
     return np.where(known[:, None], np.stack(shares, axis=1), np.nan).astype(np.float32)
 

@@ -31,18 +31,13 @@ Groups = dict[tuple[str, str], Group]
 def write_benchmarks(
     names: Sequence[str], sources: Sources, target: Path, counters: Counters, own: Sequence[Benchmark] = ()
 ) -> None:
-    """Read and check the sets, and write their tables, their provenance and the fingerprints to `target`.
+    """Read and check the sets, and write their tables, their provenance and the fingerprints.
 
-    Args:
-        names: Names of `registry.BENCHMARKS`. An external set without any file is listed as absent.
-        sources: Directories of the files that do not come with a package.
-        target: Directory to write; it is replaced as a whole, or not at all.
-        counters: Counts rows, in all and by table, and lists the absent sets.
-        own: Further sets, of the user's own labels.
+    The directory `target` is replaced. `names` are those of `registry.BENCHMARKS`; an external set without any file is
+    listed as absent. `own` are further sets, of the user's own labels. The counters count rows, in all and by table.
 
-    Raises:
-        InputError: If a name is unknown, only some files of a set are there, a file is not the pinned one, or a row is
-            not as the set's module says.
+    Raises InputError if a name is unknown, only some files of a set are there, a file is not the pinned one, or a row
+    is not as its entry in sets.toml says.
     """
     hashes: dict[str, dict[str, str]] = {}
     absent: dict[str, str] = {}
@@ -95,6 +90,8 @@ def checksums(benchmark: Benchmark, sources: Sources) -> dict[str, str]:
     """Compute the SHA-256 of each file; raises InputError if an external file is not the pinned one."""
     directory = benchmark.directory(sources)
     sums = {file: sha256(directory / file) for file in benchmark.files}
+
+    # Only external files have published bytes; those of a user are as they are.
     for file, found in sums.items():
         if benchmark.external and found != (pinned := benchmark.checksum(file)):
             remedy = benchmark.remedy(sources)

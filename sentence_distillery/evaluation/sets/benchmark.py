@@ -51,37 +51,24 @@ class Sources:
 
 @dataclass(frozen=True)
 class Table:
-    """A set in the form that it is scored in: one <name>.parquet, or three for kind "queries".
+    """A set in the form that it is scored in: one <name>.parquet, or three for kind "queries"."""
 
-    Attributes:
-        name: Of the file, and of the set in results.
-        kind: Of the rows; a set of pairs or words is scored by correlation if it has a scale.
-        read: Yields the rows, given the directory of the set's files.
-        rows: Their number in each split, that of the queries for kind "queries". "dev" and "test" are never trained on.
-        scale: The lowest and the highest score, if the rows have scores.
-        labels: The labels, if the rows have any.
-        main_metric: The one figure that stands for the set.
-        task: How an encoder is scored on it.
-        protocols: Names of protocols of `evaluation.tasks.TASKS`; empty for those that MTEB has.
-        trainable: Whether an encoder may be trained on the split "train"; if not, no split may be in a training corpus.
-        scored: Whether the stage `evaluate` scores it. A set that is asked for by name is scored anyway.
-        passages: Number of documents that each split searches; those of EVERY_SPLIT are searched by all.
-        judgements: Their number in each split.
-    """
-
-    name: str
-    kind: Kind
-    read: Callable[[Path], Iterable[Row]]
+    name: str  # of the file, and of the set in results
+    kind: Kind  # of the rows; a set of pairs or words is scored by correlation if it has a scale
+    read: Callable[[Path], Iterable[Row]]  # yields the rows, given the directory of the set's files
+    # their number in each split, that of the queries for kind "queries". "dev" and "test" are never trained on
     rows: Mapping[str, int]
-    scale: tuple[float, float] | None = None
-    labels: tuple[str, ...] = ()
-    main_metric: MainMetric = "spearman"
-    task: TaskType = "sts"
-    protocols: tuple[str, ...] = ()
+    scale: tuple[float, float] | None = None  # the lowest and the highest score, if the rows have scores
+    labels: tuple[str, ...] = ()  # the labels, if the rows have any
+    main_metric: MainMetric = "spearman"  # the one figure that stands for the set
+    task: TaskType = "sts"  # how an encoder is scored on it
+    protocols: tuple[str, ...] = ()  # names of protocols of `evaluation.tasks.TASKS`; empty for those that MTEB has
+    # whether an encoder may be trained on the split "train"; if not, no split may be in a training corpus
     trainable: bool = True
-    scored: bool = True
+    scored: bool = True  # whether the stage `evaluate` scores it. A set that is asked for by name is scored anyway
+    # number of documents that each split searches; those of EVERY_SPLIT are searched by all
     passages: Mapping[str, int] = field(default_factory=dict)
-    judgements: Mapping[str, int] = field(default_factory=dict)
+    judgements: Mapping[str, int] = field(default_factory=dict)  # their number in each split
 
     @property
     def parts(self) -> dict[type[Row], tuple[str, pa.Schema, Mapping[str, int]]]:
@@ -112,32 +99,20 @@ class PinnedFile:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A set of texts.
+    """A set of texts."""
 
-    Attributes:
-        name: Of its entry in sets.toml, the directory of its files, and the entry in `benchmarks.sets`.
-        title: As tables and charts name it.
-        source: Which edition it is.
-        licence: As its owners state it.
-        citation: The work to cite, empty if there is none.
-        origin: "package": gensim has it; "samples": this project; "external": the user brings it, or it is absent;
-            "own": the user's own labels.
-        files: What the tables are read from.
-        tables: What it becomes; none if no text of it is scored on.
-        pins: The files of an external set, those that are not read too.
-        suite: The kind of task for which encoders are compared on it, if they are.
-    """
-
-    name: str
-    title: str
-    source: str
-    licence: str
-    citation: str
+    name: str  # of its entry in sets.toml, the directory of its files, and the entry in `benchmarks.sets`
+    title: str  # as tables and charts name it
+    source: str  # which edition it is
+    licence: str  # as its owners state it
+    citation: str  # the work to cite, empty if there is none
+    # "package": gensim has it; "samples": this project; "external": the user brings it, or it is absent; "own": the
+    # user's own labels
     origin: Origin = "external"
-    files: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
-    pins: tuple[PinnedFile, ...] = ()
-    suite: str = ""
+    files: tuple[str, ...] = ()  # what the tables are read from
+    tables: tuple[Table, ...] = ()  # what it becomes; none if no text of it is scored on
+    pins: tuple[PinnedFile, ...] = ()  # the files of an external set, those that are not read too
+    suite: str = ""  # the kind of task for which encoders are compared on it, if they are
 
     @property
     def external(self) -> bool:
@@ -180,15 +155,6 @@ def gensim_directory() -> Path:
 def packaged() -> str:
     """Return the source of a set that comes with gensim."""
     return f"gensim {distribution('gensim').version}, gensim/test/test_data"
-
-
-def build(table: Table, directory: Path) -> pa.Table:
-    """Read and check a set of one part from the directory of its files.
-
-    Returns a table. Raises BadDataError for the first row or count that is not as `table` says.
-    """
-    [built] = build_parts(table, directory).values()
-    return built
 
 
 def build_parts(table: Table, directory: Path) -> dict[str, pa.Table]:

@@ -205,6 +205,8 @@ class BenchmarkData:
         known = self.provenance()["pair_sets"]
         if unknown := [name for name in names if name not in known]:
             raise InputError(f"{where} contains '{unknown[0]}'; the known sets of pairs are {', '.join(known)}.")
+
+        # Known but not brought: left out, and reported by whoever asks.
         here = self.available("pairs")
         return [name for name in names if name in here]
 

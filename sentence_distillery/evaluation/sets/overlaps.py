@@ -46,6 +46,8 @@ def group(sentences: Sequence[str], others: Sequence[str] | None = None) -> Grou
     if others is None:
         return Group(np.unique(first[first != 0]), np.empty(0, dtype=PAIR))
     both = np.stack([first, fingerprints(others)], axis=1)
+
+    # A fingerprint of 0 is a text without letters, which is like no other.
     whole = np.sort(both[(both != 0).all(axis=1)], axis=1)
     return Group(np.unique(both[both != 0]), np.unique(whole.view(PAIR).ravel()))
 

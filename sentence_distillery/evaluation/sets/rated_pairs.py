@@ -17,17 +17,10 @@ PAIR_COLUMNS = ("sentence1", "sentence2", "score")
 def read_rated_pairs(
     path: Path, reading: Reading, columns: Sequence[str] = PAIR_COLUMNS, scale: Sequence[float] | None = None
 ) -> PairSet:
-    """Read the pairs of a table; the set has the name of the file.
+    """Read the pairs of a table by the columns of both sentences and of the score; the set has the name of the file.
 
-    Args:
-        path: A file of any format with columns.
-        reading: How to read it; it has no text column.
-        columns: The columns of both sentences and of the score.
-        scale: The lowest and the highest possible score; None: those in the file.
-
-    Raises:
-        InputError: If the file cannot be read, a sentence is empty, a score is not a finite number, or there are fewer
-            than two different scores and no scale.
+    `scale` is the lowest and the highest possible score; None takes those in the file. Raises InputError if the file
+    cannot be read, a sentence is empty, a score is not a finite number, or all scores are equal and there is no scale.
     """
     if path.is_dir():
         raise InputError(f"{path} is a directory; give files of pairs.")

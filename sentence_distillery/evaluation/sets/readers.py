@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.evaluation.sets.records import (
     EVERY_SPLIT,
     BadDataError,
@@ -31,7 +32,6 @@ from sentence_distillery.evaluation.sets.records import (
     Query,
     Row,
     drawn,
-    fields_of,
     lines,
     number,
     parallel_lines,
@@ -39,6 +39,8 @@ from sentence_distillery.evaluation.sets.records import (
     whole,
 )
 
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+ROWS = {".jsonl": "jsonl", ".parquet": "parquet"}  # formats of a user's files whose rows name their columns
 BINARY = ("0", "1")
 ANSWERS = {  # label of a pair -> as sets of this library have it
     **dict.fromkeys(("1", "1.0", "yes", "true"), "1"),
@@ -47,6 +49,37 @@ ANSWERS = {  # label of a pair -> as sets of this library have it
 
 Fields = Mapping[str, str]  # the text of each field of a row
 Files = Mapping[str, str]  # by split
+
+
+def fields_of(
+    path: Path,
+    columns: Mapping[str, str],
+    names: Sequence[str] = (),
+    delimiter: str | None = None,
+    comment: str | None = None,
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (place, value of each field as text) for the rows of a .jsonl or .parquet file, or one of delimited fields.
+
+    `columns` has the file's column of each field, `names` all columns of a delimited file without a header. The suffix
+    says the delimiter if none is given; lines that start with `comment` are left out.
+
+    Raises BadDataError if a column is missing, a value is neither a text nor a number, or the file cannot be read.
+    """
+    rows: Iterator[tuple[str, Mapping[str, object]]]
+    if path.suffix in ROWS:
+        rows = read_rows(path, ROWS[path.suffix], columns.values())
+    else:
+        given = delimiter or DELIMITERS[path.suffix]
+        rows = records(path, names or columns.values(), given, header=not names, comment=comment)
+    for place, row in rows:
+        yield place, {field: _text(row, column, place) for field, column in columns.items()}
+
+
+def _text(row: Mapping[str, object], column: str, place: str) -> str:
+    value = row.get(column)
+    if not isinstance(value, str | int | float):
+        raise BadDataError(f"{place}: column '{column}' has {value!r}, which is neither a text nor a number.")
+    return str(value)
 
 
 def columns(
@@ -60,18 +93,11 @@ def columns(
     may_lack: str | None = None,
     yes_or_no: bool = False,
 ) -> Iterator[Pair | Document]:
-    """Read pairs or documents from tables.
+    """Read pairs or documents from tables, by split; if a field is `split`, each row says its own.
 
-    Args:
-        directory: Of the files.
-        files: By split. If a field is `split`, each row says its own.
-        columns: The column of each field: `text` and `label` of a document, or `sentence1`, `sentence2` and perhaps
-            `score` and `label` of a pair; None if `names` has the fields.
-        names: All columns of a file without a header.
-        delimiter: As for `fields_of`.
-        comment: As for `fields_of`.
-        may_lack: A row whose field of this name is empty is left out.
-        yes_or_no: Whether labels are forms of yes and no; they become 1 and 0.
+    `columns` has the column of each field: `text` and `label` of a document, or `sentence1`, `sentence2` and perhaps
+    `score` and `label` of a pair; None if `names`, all columns of a file without a header, has the fields. A row whose
+    field `may_lack` is empty is left out. With `yes_or_no` labels that are forms of yes and no become 1 and 0.
     """
     for split, file in files.items():
         for place, row in fields_of(directory / file, columns or _same(names), names, delimiter, comment):
@@ -158,16 +184,10 @@ def collection(
     names: Mapping[str, Sequence[str]] | None = None,
     delimiter: str | None = None,
 ) -> Iterator[Query | Passage | Judgement]:
-    """Read tables of queries, documents and judgements, each by split.
+    """Read tables of queries, documents and judgements, each by split; documents of EVERY_SPLIT are searched by all.
 
-    Args:
-        directory: Of the files.
-        queries: With the fields `id` and `text`.
-        documents: With the same fields; under EVERY_SPLIT, those that the queries of all splits search.
-        judgements: With the fields `query`, `document` and `grade`.
-        columns: The column of each field; None if it has the name of the field.
-        names: All columns of the queries, documents and judgements, if the files have no header.
-        delimiter: As for `fields_of`.
+    `columns` has the column of each field: `id` and `text`, or `query`, `document` and `grade`; None if it has the name
+    of the field. `names` are all columns of the three kinds of files, if these have no header.
     """
 
     def rows(kind: str, files: Files, fields: Sequence[str]) -> Iterator[tuple[str, str, dict[str, str]]]:

@@ -6,19 +6,13 @@ comma-separated files they enclose a field, in tab-separated ones they are chara
 
 import csv
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 EVERY_SPLIT = "all"
 Kind = Literal["pairs", "words", "documents", "queries"]  # of the rows of a set
 TaskType = Literal["sts", "pair_classification", "classification", "clustering", "retrieval", "reranking"]
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-BATCH = 1_000  # rows of a Parquet file in memory
 
 
 class BadDataError(ValueError):
@@ -68,86 +62,13 @@ class Judgement(NamedTuple):
 Row = Pair | Document | Query | Passage | Judgement
 
 
-def fields_of(
-    path: Path,
-    columns: Mapping[str, str],
-    names: Sequence[str] = (),
-    delimiter: str | None = None,
-    comment: str | None = None,
-) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, value of each field as text) for the rows of a table.
-
-    Args:
-        path: A file that its suffix says to be .jsonl or .parquet; any other one has rows of delimited fields.
-        columns: The file's column of each field.
-        names: All columns of a delimited file that has no header.
-        delimiter: Between fields; None is that of the suffix .csv or .tsv.
-        comment: Lines of a delimited file that start with it are left out.
-
-    Raises:
-        BadDataError: If a column is missing, a value is neither a text nor a number, or the file cannot be read.
-    """
-    rows: Iterator[tuple[str, Mapping[str, object]]]
-    if read := _READERS.get(path.suffix):
-        rows = read(path, list(columns.values()))
-    else:
-        given = delimiter or DELIMITERS[path.suffix]
-        rows = records(path, names or columns.values(), given, header=not names, comment=comment)
-    for place, row in rows:
-        yield place, {field: _text(row, column, place) for field, column in columns.items()}
-
-
-def _text(row: Mapping[str, object], column: str, place: str) -> str:
-    value = row.get(column)
-    if not isinstance(value, str | int | float):
-        raise BadDataError(f"{place}: column '{column}' has {value!r}, which is neither a text nor a number.")
-    return str(value)
-
-
-def _json_lines(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, object]]]:
-    for place, line in lines(path):
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise BadDataError(f"{place}: it is not JSON ({error}).") from error
-
-        # A row of another form is named with what it has, so that the mistake is seen.
-        if not isinstance(row, dict) or (missing := [name for name in columns if name not in row]):
-            has = ", ".join(row) if isinstance(row, dict) else type(row).__name__
-            lacks = f"no field '{missing[0]}'" if isinstance(row, dict) else "no fields"
-            raise BadDataError(f"{place}: {lacks} (it has {has}).")
-        yield place, row
-
-
-def _parquet(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, object]]]:
-    try:
-        with pq.ParquetFile(path) as file:
-            if missing := [name for name in columns if name not in file.schema_arrow.names]:
-                raise BadDataError(f"{path}: no column '{missing[0]}' (it has {', '.join(file.schema_arrow.names)}).")
-
-            # A thousand rows at a time are in memory.
-            batches = file.iter_batches(BATCH, columns=columns)
-            for place, row in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):
-                yield f"{path}, row {place}", row
-    except (OSError, pa.ArrowException) as error:
-        raise BadDataError(f"{path} cannot be read: {str(error).strip()}.") from error
-
-
-_READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, dict[str, object]]]]] = {
-    ".jsonl": _json_lines,
-    ".parquet": _parquet,
-}
-
-
 def records(
     path: Path, columns: Iterable[str], delimiter: str = ",", header: bool = True, comment: str | None = None
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield (place, field by column) for each row that does not start with `comment`.
 
-    `columns` must be in the header, or name all fields if the file has no header.
-
-    Raises BadDataError with file and line for a missing column, a wrong number of fields, a stray quote, or bytes that
-    are not UTF-8.
+    `columns` must be in the header, or name all fields if there is none. Raises BadDataError with file and line for a
+    missing column, a wrong number of fields, a stray quote, or bytes that are not UTF-8.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         # Quotes enclose fields in comma-separated files alone.

@@ -1,6 +1,5 @@
 """Students of a teacher that is a function, and of one that is a file of vectors."""
 
-import json
 import logging
 import sys
 from pathlib import Path
@@ -25,7 +24,6 @@ from sentence_distillery.encoder.tokenizer import words
 from sentence_distillery.io.artifacts import InputError, read_json, write_table
 from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.teachers.functions import PROBE
-from sentence_distillery.teachers.options import FunctionTeacher, TeacherError
 from stages import paths
 from stages.corpus import clean
 from stages.distillation import soft_labels, student
@@ -268,10 +266,3 @@ def test_words_are_listed_as_the_teacher_gets_them(here: Path) -> None:
     distill(TEXTS, noting, **SMALL)
     assert asked - {PROBE} == set(texts_to_embed(TEXTS))
     assert set(words(" ".join(SENTENCES))) <= asked
-
-
-def test_a_function_of_another_source(here: Path) -> None:
-    teacher = FunctionTeacher(function="own_teacher:embed", version=None, sha256="00")
-    with pytest.raises(TeacherError, match=r"The source of own_teacher:embed has the SHA-256 .*, but 00 is pinned"):
-        distill(TEXTS, teacher, **SMALL)
-    assert json.dumps(teacher.model_dump()) == '{"function": "own_teacher:embed", "version": null, "sha256": "00"}'

@@ -5,13 +5,7 @@ from collections import Counter
 from tokenizers import Tokenizer
 from tokenizers.models import BPE, WordPiece
 
-from sentence_distillery.distillation.vocabulary import (
-    choose_terms,
-    count_terms,
-    count_words,
-    with_terms,
-    word_pieces,
-)
+from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms, word_pieces
 from sentence_distillery.encoder.tokenizer import bare, words
 
 

@@ -98,10 +98,7 @@ def test_a_row_for_each_encoder_and_figure(run: Path) -> None:
     assert own.number is not None and released.number is not None and released.high is not None
     assert own.number > released.high  # the teacher has random weights, which only its student knows
     counters = json.loads((paths.COUNTERS / "domain.json").read_text())
-    assert (counters["kept"], counters["dropped"]) == (
-        12,
-        {f"undefined: {COUNT} texts, but recall@100 needs 101": 2},
-    )
+    assert (counters["kept"], counters["dropped"]) == (12, {f"undefined: {COUNT} texts, but recall@100 needs 101": 2})
     first = paths.DOMAIN.read_bytes()
     domain.main()
     assert paths.DOMAIN.read_bytes() == first

@@ -32,14 +32,7 @@ def student(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> StaticEncod
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISTILLERY_DEVICE", "cpu")
         return sd.distill(
-            TEXTS,
-            tiny,
-            dimension=8,
-            epochs=3,
-            batch_size=16,
-            maximum_length=32,
-            clean=False,
-            working_directory=work,
+            TEXTS, tiny, dimension=8, epochs=3, batch_size=16, maximum_length=32, clean=False, working_directory=work
         )
 
 

@@ -10,23 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from reproductions.systems.data import EvaluationData
-from reproductions.systems.options import Evaluate
-from reproductions.systems.scoring import score
-from reproductions.systems.systems import StudentSystem
 from sentence_distillery import load
-from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import evaluate
-from sentence_distillery.evaluation.protocols.similarity import cosines
-from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import DOCUMENTS, PAIRS, PROVENANCE, DocumentSet, PairSet
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
-from tests.sentence_distillery.evaluation.sets.conftest import rows_of
-from tests.workspace import ROOT, demo_params
 
-PARAMS = Evaluate(**demo_params()["evaluate"] | {"speed_sentences": 16, "speed_seconds": 0.01})
 MINE = PairSet("mine", "test", ["a b", "c", "d"], ["a", "c", "e"], np.array([3, 5, 0], np.float32), None, (0.0, 5.0))
 REVIEWS = DocumentSet("mine", "test", ["good film", "bad film"] * 20, ["1", "0"] * 20)
 
@@ -52,47 +42,6 @@ class Letters:
         return np.array([[text.count(letter) for letter in "abcdefgo"] for text in sentences], dtype=np.float32)
 
 
-def sample_pairs(split: str) -> PairSet:
-    rows = [
-        pair for pair in rows_of("samples", ROOT / "data/samples") if pair.split == split and pair.score is not None
-    ]
-    scores = np.array([pair.score for pair in rows], dtype=np.float32)
-    left, right = [pair.sentence1 for pair in rows], [pair.sentence2 for pair in rows]
-    return PairSet("samples", split, left, right, scores, None, (1.0, 5.0))
-
-
-def figures(student: StaticEncoder, pairs: PairSet, directory: Path) -> tuple[dict[str, Result], dict[str, Result]]:
-    """The figures of the stage for a student under its own mean, and those of `evaluate`."""
-    data = EvaluationData([*pairs.sentences1, *pairs.sentences2], [pairs], [], [])
-    rows = score(StudentSystem(student), data, PARAMS, directory)
-    written = {row.metric: row for row in rows if row.protocol == "mean"}
-    return written, {row.metric: row for row in evaluate(student, [pairs], name="student")}
-
-
-@pytest.mark.parametrize("split", ["dev", "test"])
-def test_the_figures_of_the_stage(split: str, tmp_path: Path) -> None:
-    """Those that the stage `evaluate` writes for a student on the sample pairs, under its own mean.
-
-    Two pairs of the same words in another order have cosine 1 up to the last bit, which decides their ranks: Spearman
-    is compared without them.
-    """
-    pairs, student = sample_pairs(split), load()
-    written, found = figures(student, pairs, tmp_path)
-    assert list(found) == list(written) == ["pearson", "spearman", "mae"]
-    for metric in ("pearson", "mae"):
-        assert found[metric].value == pytest.approx(written[metric].value, abs=1e-6)
-        low, value, high = (getattr(found[metric], name) for name in ("low", "value", "high"))
-        assert low < value < high
-        bare = replace(found[metric], value=0.0, low=None, high=None, left_out=None)
-        assert bare == replace(written[metric], value=0.0)
-        assert found[metric].n == len(pairs.sentences1) > 50
-    left, right = student.encode(pairs.sentences1), student.encode(pairs.sentences2)
-    others = pairs.take(np.flatnonzero(cosines(left, right) < 1 - 1e-6))
-    assert 0 < len(pairs.sentences1) - len(others.sentences1) < 4
-    written, found = figures(student, others, tmp_path)
-    assert found["spearman"].value == pytest.approx(written["spearman"].value, abs=1e-9)
-
-
 def test_figures_by_hand() -> None:
     """Cosines 1 / sqrt 2, 1 and 0 for the ratings 3, 5 and 0; each text is encoded once."""
     encoder = Letters()
@@ -102,14 +51,6 @@ def test_figures_by_hand() -> None:
     assert found["spearman"] == pytest.approx(1.0)
     assert found["mae"] == pytest.approx(np.abs(2.5 * (expected + 1) - [3, 5, 0]).mean(), abs=1e-6)
     assert encoder.asked == [["a b", "c", "d", "a", "e"]]
-
-
-@pytest.mark.fault(20)
-def test_a_constant_encoder_has_a_reason() -> None:
-    """No NaN, and the error is still a figure."""
-    found = {row.metric: row.value for row in evaluate(Fixed(np.ones((5, 3))), [MINE])}
-    assert found["pearson"] == found["spearman"] == Unavailable("all predictions are alike")
-    assert found["mae"] == pytest.approx((2 + 0 + 5) / 3)
 
 
 def test_documents_of_the_caller() -> None:
@@ -160,9 +101,7 @@ def test_sets_by_name(directory: Path) -> None:
     ("task", "split", "message"),
     [
         ("labelled", "test", "Set 'labelled' has no scores with a scale"),
-        ("mine", "train", "Benchmark set 'mine' has no split 'train'"),
         ("stsb", "test", "Benchmark set 'stsb' is absent: bring it"),
-        ("other", "test", "has no set 'other'"),
     ],
 )
 def test_sets_that_cannot_be_scored(directory: Path, task: str, split: Any, message: str) -> None:
@@ -206,15 +145,6 @@ def test_a_name_without_a_directory() -> None:
 def test_vectors_of_another_shape(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=r"encode returned an array of shape \(.*\) for 5 sentences"):
         evaluate(Fixed(np.ones(shape)), [MINE])
-
-
-@pytest.mark.fault(19)
-def test_vectors_that_are_not_finite() -> None:
-    """A reason replaces every figure."""
-    vectors = np.ones((5, 3), dtype=np.float32)
-    vectors[0, 0] = np.nan
-    found = evaluate(Fixed(vectors), [MINE])
-    assert {row.value for row in found} == {Unavailable("some predictions are not finite")}
 
 
 def test_examples_of_docstrings() -> None:

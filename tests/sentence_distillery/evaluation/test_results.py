@@ -28,12 +28,6 @@ def result(value: Figure = 0.5, **changes: str) -> Result:
     return replace(Result("student", "stsb", "test", "mean", "pearson", value, 1379), **changes)  # type: ignore[arg-type]
 
 
-def test_columns() -> None:
-    """The order is part of the contract: the report and `dvc plots` read it."""
-    expected = "paper table system dataset split protocol metric value published n seeds spread"
-    assert expected.split() == EXPORTED and set(EXPORTED) < set(COLUMNS)
-
-
 def test_a_cell_comes_back_as_it_was(tmp_path: Path) -> None:
     """With its place in the grid, its interval and its reason; a weight that is learnt has a name."""
     place: dict[str, Any] = {
@@ -137,8 +131,3 @@ def test_no_rows(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"results\.csv has no rows, .*; make it again"):
         read_results(path)
     assert read_results(path, may_be_empty=True) == []
-
-
-def test_missing_results(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"results\.csv cannot be read: it does not exist\. Restore or rebuild it"):
-        read_results(tmp_path / "results.csv")

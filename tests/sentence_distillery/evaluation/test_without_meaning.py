@@ -16,18 +16,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from measurements import cleaning_quality as corpus_quality
+from measurements import corpus_quality
 from reproductions.grid.axes import Place
 from reproductions.grid.cell import TEST, Cell, TrainedRun, table_of
 from reproductions.paper1.gains import SET, Cosines
 from reproductions.paper2.pairs.thresholds import Folds, cross_validated, f1
 from reproductions.paper3.results import cell_figures, gains_over_none
 from reproductions.paper3.syntax.scoring import scores as parser_scores
+from reproductions.systems.calibration import calibrated_error, calibration
 from sentence_distillery.domain.measures import FEWEST, Reference, measures
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.evaluate import evaluate, main_result
-from sentence_distillery.evaluation.protocols.metrics import Calibration, calibration, similarity_figures
+from sentence_distillery.evaluation.protocols.metrics import similarity_figures
 from sentence_distillery.evaluation.protocols.ranking import Judgements
 from sentence_distillery.evaluation.results import Result, as_result, export_results, read_results, write_results
 from sentence_distillery.evaluation.seed_spread import over_seeds
@@ -242,8 +243,9 @@ def test_calibrations_and_thresholds(drawn: tuple[Floats, list[Floats]], data: s
     ratings, (train, test) = drawn
     if len(train) and data.draw(st.booleans()):
         train[0] = np.nan
-    fitted: Calibration | Unavailable = calibration(train, 5 * ratings)
-    figures = similarity_figures(test, ratings, (0.0, 1.0), fitted)
+    figures = similarity_figures(test, ratings, (0.0, 1.0))
+    fitted = calibration(train, 5 * ratings)
+    figures["calibrated"] = calibrated_error(fitted, test, ratings, (0.0, 1.0), figures["mae"])
     known = {name: value for name, value in figures.items() if not isinstance(value, Unavailable)}
     found, expected = (data.draw(st.integers(0, 3)) for _ in range(2))
     shares = corpus_quality.figures(data.draw(st.integers(0, min(found, expected))), found, expected)

@@ -16,8 +16,7 @@ from reproductions.paper1 import reproduction
 from reproductions.paper1.published import with_published
 from reproductions.paper2.cell import PairCell
 from reproductions.systems.registry import SYSTEMS
-from sentence_distillery.domain.measures import METRICS
-from sentence_distillery.domain.scoring import DATASET
+from sentence_distillery.domain.measures import DATASET, METRICS
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.reporting import charts

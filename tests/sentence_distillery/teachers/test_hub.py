@@ -11,7 +11,6 @@ from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors, train
 from tokenizers.models import Unigram
 from transformers import AlbertConfig, AlbertModel
 
-from reproductions.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.teachers.options import Teacher
 from sentence_distillery.teachers.transformer import AbsentModelError, load_encoder
 from tests.sentence_distillery.teachers.conftest import (
@@ -80,14 +79,6 @@ def test_an_encoder_of_the_hub(hub: Hub, saved: dict[str, Path], name: str) -> N
     asked = [path for path in hub.asked if entry.reference in path]
     assert entry.revision and asked and all(entry.revision in path for path in asked)
     assert not any(path.endswith(".bin") for path in hub.asked)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_two_joined_sentences_of_the_hubs_encoder(hub: Hub, name: str) -> None:
-    """As in paper 2: whatever the other sentence is, it counts."""
-    encoder = PairEncoder(load_encoder(Teacher.model_validate(ENTRIES[name] | {"maximum_length": 64})), Pooling.CLS)
-    vectors = encoder.embed(encoder.tokens(["A storm!", "A storm!"], ["Ships wait.", "The storm closed the port."]))
-    assert vectors.shape == (2, 16) and not np.allclose(vectors[0], vectors[1])
 
 
 def test_without_the_hub_the_cache_is_enough(hub: Hub, monkeypatch: pytest.MonkeyPatch, saved: dict[str, Path]) -> None:

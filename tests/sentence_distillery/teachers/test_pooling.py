@@ -1,6 +1,5 @@
 """Pooling and batching: by hand and against NumPy."""
 
-import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,13 +13,6 @@ def test_weighted_mean_by_hand() -> None:
     weighted = weighted_mean(hidden, torch.tensor([[3.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
     assert plain.tolist() == [[2.0, 3.0], [5.0, 5.0]]
     assert weighted.tolist() == [[1.5, 2.5], [0.0, 0.0]]
-
-
-def test_weighted_mean_equals_numpy() -> None:
-    rng = np.random.default_rng(0)
-    hidden, weights = rng.normal(size=(4, 5, 3)), rng.random((4, 5))
-    expected = (hidden * weights[:, :, None]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(weighted_mean(torch.from_numpy(hidden), torch.from_numpy(weights)), expected)
 
 
 def test_batches_by_hand() -> None:

@@ -162,8 +162,7 @@ def test_a_default_prompt(pooling: str, included: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("default", [None, "query"])
 @pytest.mark.parametrize("included", [True, False])
 @pytest.mark.parametrize(
-    "given",
-    [{"prompt": "Unknown storm: "}, {"prompt": ""}, {"prompt_name": "passage"}, {"prompt_name": "query"}],
+    "given", [{"prompt": "Unknown storm: "}, {"prompt": ""}, {"prompt_name": "passage"}, {"prompt_name": "query"}]
 )
 def test_a_prompt_that_is_asked_for(given: dict[str, Any], included: bool, default: str | None, tmp_path: Path) -> None:
     """In place of the default one, as the same argument of `encode` has it; and no two share their shards."""
@@ -188,20 +187,12 @@ def test_a_prompt_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_prompt_and_lower_case(tmp_path: Path) -> None:
+    """Of a tokenizer that knows capitals, before which the encoder lower-cases."""
     saved(tmp_path, "roberta", [Pooling(16, "mean")])
     path = tmp_path / "encoder/sentence_bert_config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": True}))
     theirs = SentenceTransformer(str(tmp_path / "encoder"), device="cpu").encode(TEXTS, prompt="The Storm: ")
     np.testing.assert_allclose(own(tmp_path, TEXTS, prompt="The Storm: "), theirs, atol=1e-5)
-
-
-def test_lower_case(tmp_path: Path) -> None:
-    """Of a tokenizer that knows capitals, before which the encoder lower-cases."""
-    saved(tmp_path, "roberta", [Pooling(16, "mean")])
-    path = tmp_path / "encoder/sentence_bert_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": True}))
-    theirs = SentenceTransformer(str(tmp_path / "encoder"), device="cpu").encode(TEXTS)
-    np.testing.assert_allclose(own(tmp_path, TEXTS), theirs, atol=1e-5)
 
 
 def test_a_transformer_in_a_folder_of_its_own(tmp_path: Path) -> None:
@@ -233,11 +224,7 @@ def test_what_is_not_known_is_refused(tmp_path: Path) -> None:
             r"modules\.json cannot be read: the whole file: .* valid list",
         ),
         ("1_Pooling/config.json", lambda found: found | {"pooling_mode": "median"}, r"unknown pooling 'median'; known"),
-        (
-            "2_Dense/config.json",
-            lambda found: found | {"activation_function": "x.Swish"},
-            r"unknown activation",
-        ),
+        ("2_Dense/config.json", lambda found: found | {"activation_function": "x.Swish"}, r"unknown activation"),
         ("config_sentence_transformers.json", lambda found: found | {"default_prompt_name": "q"}, r"prompt 'q' is not"),
         ("2_Dense/config.json", lambda found: found | {"out_features": 9}, r"does not hold the weights of a dense"),
         ("2_Dense/config.json", lambda found: {"bias": True}, r"does not hold the weights of a dense .*in_features"),

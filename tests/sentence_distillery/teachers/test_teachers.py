@@ -127,8 +127,7 @@ def write(path: Path, texts: list[Any], vectors: list[Any], kind: pa.DataType | 
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [pa.list_(pa.float16()), pa.list_(pa.float64()), pa.large_list(pa.float32()), pa.list_(pa.float32(), 2)],
+    "kind", [pa.list_(pa.float16()), pa.list_(pa.float64()), pa.large_list(pa.float32()), pa.list_(pa.float32(), 2)]
 )
 def test_a_file_of_vectors(kind: pa.DataType, tmp_path: Path) -> None:
     rows = (

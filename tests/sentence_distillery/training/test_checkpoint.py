@@ -49,12 +49,6 @@ def test_a_changed_byte(saved: Path, place: int, caplog: pytest.LogCaptureFixtur
     assert f"{saved} is damaged" in caplog.text
 
 
-def test_a_truncated_one(saved: Path, caplog: pytest.LogCaptureFixture) -> None:
-    saved.write_bytes(saved.read_bytes()[:-7])
-    assert checkpoint(saved, 0.0).resume() == []
-    assert "is damaged" in caplog.text
-
-
 @pytest.mark.parametrize("place", [-1, 5])
 def test_best_weights_with_a_changed_byte(tmp_path: Path, place: int, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "epoch.best"

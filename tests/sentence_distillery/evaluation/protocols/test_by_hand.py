@@ -100,13 +100,6 @@ def test_ranking_by_hand() -> None:
     assert (found.recall_at_100[0], found.ap[0], found.rr[0]) == pytest.approx((2 / 3, (1 / 2 + 2 / 4) / 3, 1 / 2))
 
 
-def test_equal_cosines_are_ordered_by_id() -> None:
-    """The larger id first, whatever the order of the documents; also where the ranking is cut."""
-    vectors, ids = np.tile(at_angles(0), (5, 1)), ["b", "d", "a", "e", "c"]
-    assert [list(ranking) for ranking in Index(vectors, ids).search(at_angles(0), depth=3)] == [[3, 1, 4]]
-    assert Index(vectors, ids).rank(at_angles(0)[0], np.array([0, 2, 4])).tolist() == [4, 0, 2]
-
-
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 45), st.integers(0, 2**32 - 1))
 def test_search_is_a_full_sort(documents: int, queries: int, depth: int, seed: int) -> None:
     """Exactly: vectors of -1, 0, 1 in one dimension have many ties."""
@@ -117,6 +110,7 @@ def test_search_is_a_full_sort(documents: int, queries: int, depth: int, seed: i
     for query, ranking in zip(asked, found, strict=True):
         order = sorted(range(documents), key=lambda row: (float(searched[row, 0] * query[0]), ids[row]), reverse=True)
         assert ranking.tolist() == order[:depth]
+        assert Index(searched, ids).rank(query, np.arange(documents)).tolist() == order
 
 
 def test_blocks_of_queries(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,19 +4,15 @@ MTEB's task classes get local data and an encoder that returns given vectors, so
 theirs: draws, seeds, classifiers, search, trec_eval. Nothing is fetched.
 """
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from sentence_distillery import load
-from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.evaluation.protocols.classification import Labelled, few_shot, full
 from sentence_distillery.evaluation.protocols.clustering import clustering
 from sentence_distillery.evaluation.protocols.pair_classification import pair_classification
@@ -24,13 +20,7 @@ from sentence_distillery.evaluation.protocols.ranking import Judgements
 from sentence_distillery.evaluation.protocols.reranking import reranking
 from sentence_distillery.evaluation.protocols.retrieval import retrieval
 from sentence_distillery.evaluation.protocols.similarity import similarity
-from sentence_distillery.evaluation.sets.assembly import write_benchmarks
-from sentence_distillery.evaluation.sets.benchmark import Sources
-from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.evaluation.tasks import read_task
-from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
-from tests.sentence_distillery.evaluation.sets.conftest import real
 
 pytestmark = pytest.mark.skipif(
     find_spec("mteb") is None, reason="mteb is not installed: pip install 'sentence-distillery[dev]'"
@@ -214,67 +204,3 @@ def test_reranking(tied: bool) -> None:
     found = reranking(queries, documents, ids, judgements)
     assert found.map == pytest.approx(expected["map_at_1000"], abs=1e-4)
     assert found.mrr == pytest.approx(expected["mrr_at_1000"], abs=1e-4)
-
-
-class Released(Given):
-    """The released student."""
-
-    def __init__(self) -> None:
-        self.student = load()
-
-    def encode(self, inputs: Any, **options: Any) -> Floats:
-        return self.student.encode([text for batch in inputs for text in batch["text"]])
-
-
-def of_pairs(texts: Any) -> Any:
-    return {
-        "default": {
-            "test": split(sentence1=texts.sentences1, sentence2=texts.sentences2, labels=list(map(int, texts.labels)))
-        }
-    }
-
-
-def of_queries(texts: Any) -> Any:
-    answers: dict[str, dict[str, int]] = {}
-    judged = texts.judgements
-    for query, document, grade in zip(judged.query, judged.document, judged.grade, strict=True):
-        answers.setdefault(f"q{query}", {})[texts.ids[document]] = int(grade)
-    queries = split(id=[f"q{row}" for row in range(len(texts.queries))], text=texts.queries)
-    part = {"queries": queries, "corpus": split(id=texts.ids, text=texts.documents), "relevant_docs": answers}
-    candidates = {query: list(found) for query, found in answers.items()} if texts.judged_only else None
-    return {"default": {"test": part | {"top_ranked": candidates}}}
-
-
-RETRIEVAL = {"ndcg_at_10": "ndcg_at_10", "recall_at_100": "recall_at_100", "map": "map_at_1000"}
-REAL: list[tuple[str, str, str, Callable[[Any], Any], dict[str, str]]] = [
-    (
-        "twitter_url",
-        "AbsTaskPairClassification",
-        "PairClassification",
-        of_pairs,
-        {"ap": "cosine_ap", "f1": "cosine_f1"},
-    ),
-    ("cranfield", "AbsTaskRetrieval", "Retrieval", of_queries, RETRIEVAL),
-    ("wikiqa", "AbsTaskRetrieval", "Reranking", of_queries, {"map": "map_at_1000", "mrr": "mrr_at_1000"}),
-]
-
-
-@pytest.mark.parametrize(("name", "base", "kind", "converted", "metrics"), REAL, ids=[case[0] for case in REAL])
-def test_the_released_student_on_real_sets(
-    name: str,
-    base: str,
-    kind: str,
-    converted: Callable[[Any], Any],
-    metrics: dict[str, str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """From published files to the same figures by both ways."""
-    write_benchmarks([name], Sources(real(name).parent, tmp_path), tmp_path / "sets", Counters("rows"))
-    data = BenchmarkData(tmp_path / "sets")
-    found = {row.metric: row.value for row in evaluate(load(), [name], benchmarks=data)}
-    monkeypatch.setattr(sys.modules[__name__], "Given", lambda vectors: Released())
-    task = read_task(data, name, "test")
-    expected = scores(base, kind, next(iter(metrics.values())), converted(task.texts), {})
-    for ours, theirs in metrics.items():
-        assert found[ours] == pytest.approx(expected[theirs], abs=1e-4), ours

@@ -63,11 +63,7 @@ FILES: dict[str, dict[str, str]] = {
         "b.toks": f"{STORM}\n{DOG}\n{BANK}\n{DOG}\n",
         "sim.txt": "1\n0\n0\n1\n",
     },
-    "twitter_url": {
-        "a.toks": f"{STORM}\n{DOG}\n{BANK}\n",
-        "b.toks": f"{GALE}\n{CAT}\n{DOG}\n",
-        "sim.txt": "1\n1\n0\n",
-    },
+    "twitter_url": {"a.toks": f"{STORM}\n{DOG}\n{BANK}\n", "b.toks": f"{GALE}\n{CAT}\n{DOG}\n", "sim.txt": "1\n1\n0\n"},
 }
 ROWS: dict[str, Mapping[str, int]] = {
     "banking77": {"train": 12, "test": 2},

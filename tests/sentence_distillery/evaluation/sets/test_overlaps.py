@@ -5,7 +5,6 @@ import pytest
 
 from sentence_distillery.corpus.fingerprints import fingerprint
 from sentence_distillery.evaluation.sets.overlaps import group, overlaps, shared, union
-from tests.sentence_distillery.evaluation.sets.conftest import real, rows_of
 
 
 @pytest.mark.parametrize(
@@ -73,48 +72,3 @@ def test_union() -> None:
     expected = sorted(fingerprint(text) for text in "abc")
     assert union([group(["c", "a"], ["a", "b"]), group(["a"])]).tolist() == expected
     assert union([]).dtype == np.uint64 and union([]).size == 0
-
-
-@pytest.mark.fault(18)
-def test_captions_among_sts_and_sick() -> None:
-    """No fewer than shared/benchmarks/README.md measured with a stricter comparison (951, 273, 238; SICK 118,
-    33, 118)."""
-    lines = (real("captions") / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines()
-    captions = group([line.split("\t")[1] for line in lines])
-    found = [
-        shared(captions, group([row.sentence1 for row in rows], [row.sentence2 for row in rows]))["sentences"]
-        for pairs in (rows_of("stsb", real("stsb")), rows_of("sick", real("sick")))
-        for split in ("train", "dev", "test")
-        if (rows := [row for row in pairs if row.split == split])
-    ]
-    assert found == [975, 275, 242, 118, 33, 118]
-
-
-@pytest.mark.fault(18)
-@pytest.mark.fault(18)
-def test_mrpc_pairs_in_stsb() -> None:
-    """MRPC is tokenised and STS-B is not, so comparing words finds only 348 and 346 of these pairs."""
-    sets = {"stsb": rows_of("stsb", real("stsb")), "mrpc": rows_of("mrpc", real("mrpc"))}
-
-    def pairs(name: str, other: str, split: str, other_split: str) -> int:
-        groups = [
-            group([row.sentence1 for row in rows], [row.sentence2 for row in rows])
-            for rows in (
-                [row for row in sets[name] if row.split == split],
-                [row for row in sets[other] if row.split == other_split],
-            )
-        ]
-        return shared(*groups)["pairs"]
-
-    assert [pairs("stsb", "mrpc", "train", split) for split in ("train", "test")] == [504, 498]
-    assert [pairs("mrpc", "stsb", "train", split) for split in ("dev", "test")] == [121, 128]
-
-
-@pytest.mark.fault(18)
-@pytest.mark.fault(18)
-def test_imdb_distinct_texts() -> None:
-    """24,904 and 24,801 distinct texts byte by byte, two fewer each when punctuation does not count."""
-    rows = rows_of("imdb", real("imdb"))
-    texts = {split: [row.text for row in rows if row.split == split] for split in ("train", "test")}
-    assert [len(set(texts[split])) for split in ("train", "test")] == [24904, 24801]
-    assert [group(texts[split]).distinct["sentences"] for split in ("train", "test")] == [24902, 24799]

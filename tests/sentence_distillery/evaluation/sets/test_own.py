@@ -18,7 +18,7 @@ from sentence_distillery.evaluation.evaluate import evaluate, main_result
 from sentence_distillery.evaluation.present import pair_sets, task_sets
 from sentence_distillery.evaluation.protocols.pair_classification import figures_of_draws, pair_classification
 from sentence_distillery.evaluation.protocols.similarity import cosines
-from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, QuerySet
+from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.sets.options import Benchmarks, OwnBenchmark
 from sentence_distillery.evaluation.tasks import own_tasks
 from sentence_distillery.io.ragged import Floats, unit_rows
@@ -157,12 +157,6 @@ def test_every_kind_of_file(suffix: str, here: Path) -> None:
     assert found.scores.tolist() == expected.tolist()
 
 
-def test_numbers_of_a_table(here: Path) -> None:
-    pq.write_table(pa.table({"a": ["x y", "z"], "b": ["x", "w"], "rating": [2.5, 1.0]}), "other.parquet")
-    scores = run(STS | {"files": {"test": "other.parquet"}}).pairs("mine", "test").scores
-    assert scores is not None and scores.tolist() == [2.5, 1.0]
-
-
 def test_figures_with_intervals(here: Path) -> None:
     """The values are those of `evaluate`."""
     data = run(STS, INTENTS, FAQ)
@@ -200,8 +194,10 @@ def test_pairs_with_yes_or_no_and_groups(here: Path) -> None:
     assert {fingerprint(PAIRS[0]["a"]), fingerprint(LABELLED[1]["question"])} <= marks
 
 
-@pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("TRUE", "False"), (True, False), (1.0, 0.0), (1, 0)])
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize(
+    ("yes", "no", "suffix"),
+    [("1", "0", ".jsonl"), ("TRUE", "False", ".csv"), (True, False, ".parquet"), (1.0, 0.0, ".jsonl")],
+)
 def test_ways_to_say_yes_and_no(yes: Any, no: Any, suffix: str, here: Path) -> None:
     rows = [row | {"together": yes if int(row["rating"]) > 0 else no} for row in PAIRS]
     write(f"same{suffix}", rows)
@@ -233,15 +229,6 @@ def test_figures_of_draws() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_vectors_without_a_figure(here: Path) -> None:
-    class Zeros:
-        def encode(self, sentences: list[str]) -> Floats:
-            return np.zeros((len(sentences), 2), np.float32)
-
-    (row,) = [main_result("zeros", Zeros(), task) for task in own_tasks(run(STS))]
-    assert (row.value, row.low) == (Unavailable("all predictions are alike"), None)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -254,14 +241,8 @@ def test_vectors_without_a_figure(here: Path) -> None:
             {"files": {"test": "mine.xlsx"}},
             "has the file test = mine.xlsx, which has none of the suffixes .csv, .tsv, .jsonl, .parquet;",
         ),
-        (
-            {"columns": COLUMNS | {"score": "stars"}},
-            "mine.csv, line 1: no column 'stars' (it has a, b, rating).",
-        ),
-        (
-            {"scale": [4, 5]},
-            f"mine.csv, line 2: score {float(PAIRS[0]['rating'])} is outside 4.0-5.0. To repair it",
-        ),
+        ({"columns": COLUMNS | {"score": "stars"}}, "mine.csv, line 1: no column 'stars' (it has a, b, rating)."),
+        ({"scale": [4, 5]}, f"mine.csv, line 2: score {float(PAIRS[0]['rating'])} is outside 4.0-5.0. To repair it"),
     ],
 )
 def test_what_does_not_fit(changes: dict[str, Any], message: str, here: Path) -> None:
@@ -276,14 +257,10 @@ def test_what_does_not_fit(changes: dict[str, Any], message: str, here: Path) ->
         ("other.csv", "a,b,rating\n", "other.csv has no rows."),
         ("other.csv", "a,b,rating\nx, ,1\n", "other.csv, line 2: a blank text."),
         ("other.csv", "a,b,rating\nx,y\n", "other.csv, line 2: 2 fields, expected 3 (a, b, rating)."),
-        ("other.jsonl", '{"a": "x", "b": "y", "rating": 1}\n{"a": 1\n', "other.jsonl, line 2: it is not JSON ("),
-        ("other.jsonl", '{"a": "x", "rating": 1}\n', "other.jsonl, line 1: no field 'b' (it has a, rating)."),
-        ("other.jsonl", "[1]\n", "other.jsonl, line 1: no fields (it has list)."),
-        (
-            "other.jsonl",
-            '{"a": null, "b": "y", "rating": 1}\n',
-            "line 1: column 'a' has None, which is neither a text",
-        ),
+        ("other.jsonl", '{"a": "x", "b": "y", "rating": 1}\n{"a": 1\n', "other.jsonl, line 2 is not JSON ("),
+        ("other.jsonl", '{"a": "x", "rating": 1}\n', "other.jsonl#1: column 'b' has None, which is neither"),
+        ("other.jsonl", "[1]\n", "other.jsonl, row 1 holds a int, expected an object"),
+        ("other.jsonl", '{"a": null, "b": "y", "rating": 1}\n', "#1: column 'a' has None, which is neither a text"),
         ("other.parquet", "not a table", "other.parquet cannot be read: "),
     ],
 )
@@ -295,9 +272,9 @@ def test_broken_files(name: str, content: str, message: str, here: Path) -> None
 
 def test_judgements_of_nothing(here: Path) -> None:
     write("judgements.jsonl", [{"query": "q0", "document": "d99", "grade": "1"}])
-    assert "judgements.jsonl, line 1: split 'test' has no document 'd99'." in problem(FAQ)
+    assert "judgements.jsonl#1: split 'test' has no document 'd99'." in problem(FAQ)
     write("judgements.jsonl", [{"query": "q0", "document": "d1", "grade": "good"}])
-    assert "judgements.jsonl, line 1: 'good' is not a whole number of 0 or more." in problem(FAQ)
+    assert "judgements.jsonl#1: 'good' is not a whole number of 0 or more." in problem(FAQ)
 
 
 @pytest.mark.parametrize(
@@ -324,9 +301,3 @@ def test_options_that_do_not_fit(changes: dict[str, Any], message: str) -> None:
 def test_a_name_twice() -> None:
     with pytest.raises(ValidationError, match="two sets of own have the name mine; rename one"):
         Benchmarks.model_validate({"sets": [], "own": [STS, STS]})
-
-
-def test_kinds_of_tasks(here: Path) -> None:
-    mine, intents, faq = own_tasks(run(STS, INTENTS, FAQ))
-    assert (mine.type, intents.type, faq.type) == ("sts", "classification", "retrieval")
-    assert isinstance(intents.tested, DocumentSet) and isinstance(faq.tested, QuerySet)

@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from sentence_distillery.evaluation.sets.benchmark import build, gensim_directory
+from sentence_distillery.evaluation.sets.benchmark import Table, build_parts, gensim_directory
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.evaluation.sets.records import BadDataError, records
 from sentence_distillery.evaluation.sets.registry import BENCHMARKS, benchmark
@@ -23,6 +24,11 @@ from tests.sentence_distillery.evaluation.sets.conftest import (
 
 MRPC_HEADER = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+
+
+def built(spec: Table, directory: Path) -> pa.Table:
+    [table] = build_parts(spec, directory).values()
+    return table
 
 
 @pytest.mark.fault(17)
@@ -97,7 +103,7 @@ def test_values_and_counts(tmp_path: Path, dev: str, problem: str) -> None:
     write(tmp_path, STSB | {"stsb-en-dev.csv": dev})
     spec = replace(BENCHMARKS["stsb"].tables[0], rows={"train": 2, "dev": 1, "test": 1})
     with pytest.raises(BadDataError, match=problem):
-        build(spec, tmp_path)
+        built(spec, tmp_path)
 
 
 @pytest.mark.fault(16)
@@ -107,9 +113,9 @@ def test_an_unknown_label_or_split(tmp_path: Path) -> None:
     header = SAMPLE_PAIRS.splitlines()[0]
     write(tmp_path, {"pairs.csv": f"{header}\ntrain,a,b,2,MAYBE,0\n", "reviews.csv": "split,text,label\nvalid,a,1\n"})
     with pytest.raises(BadDataError, match=r"pairs.csv, line 2: unknown label 'MAYBE'; known labels: CONTRADICTION"):
-        build(pairs, tmp_path)
+        built(pairs, tmp_path)
     with pytest.raises(BadDataError, match=r"reviews.csv, line 2: unknown split 'valid'; known splits: train"):
-        build(reviews, tmp_path)
+        built(reviews, tmp_path)
 
 
 def test_samples(tmp_path: Path) -> None:
@@ -150,7 +156,7 @@ def test_lee_with_another_matrix(tmp_path: Path, matrix: str, problem: str) -> N
 def test_what_gensim_carries() -> None:
     """Counts, ranges and known rows of the sets that come with pip."""
     lee, wordsim, simlex = (
-        build(BENCHMARKS[name].tables[0], gensim_directory()) for name in ("lee", "wordsim353", "simlex999")
+        built(BENCHMARKS[name].tables[0], gensim_directory()) for name in ("lee", "wordsim353", "simlex999")
     )
     assert len(lee) == 50 * 49 // 2 and len(set(lee["sentence1"].to_pylist()) | set(lee["sentence2"].to_pylist())) == 50
     assert lee["score"][0].as_py() == pytest.approx(1.5) and lee["label"].null_count == len(lee)
@@ -161,7 +167,7 @@ def test_what_gensim_carries() -> None:
 def test_the_sample_data_of_the_repository() -> None:
     """The counts in the registry agree with data/samples."""
     for spec in BENCHMARKS["samples"].tables:
-        assert len(build(spec, ROOT / SAMPLES)) == sum(spec.rows.values())
+        assert len(built(spec, ROOT / SAMPLES)) == sum(spec.rows.values())
 
 
 @pytest.mark.parametrize("name", ["stsb", "sick", "mrpc"])
@@ -169,7 +175,7 @@ def test_the_sample_data_of_the_repository() -> None:
 def test_the_real_sets(name: str) -> None:
     """Every row of the published files is read, with as many rows as published."""
     spec = BENCHMARKS[name].tables[0]
-    table = build(spec, real(name))
+    table = built(spec, real(name))
     assert Counter(table["split"].to_pylist()) == spec.rows
     if name == "mrpc":
         positive = table.filter(table["label"].cast("int8").cast("bool"))["split"].to_pylist()

@@ -13,18 +13,7 @@ from sentence_distillery.evaluation.sets.records import BadDataError, drawn, lin
 from sentence_distillery.evaluation.tasks import TASKS
 from sentence_distillery.io.artifacts import InputError
 from tests.sentence_distillery.evaluation.sets.conftest import real, write
-from tests.sentence_distillery.evaluation.sets.small import (
-    BANK,
-    CAT,
-    DOG,
-    FILES,
-    GALE,
-    LOAN,
-    ROWS,
-    STORM,
-    shrink,
-    written,
-)
+from tests.sentence_distillery.evaluation.sets.small import BANK, CAT, DOG, FILES, GALE, LOAN, STORM, shrink, written
 
 NEW = [*FILES, "subj", "mr"]
 
@@ -204,8 +193,3 @@ def test_drawn_splits_share_no_text(name: str) -> None:
     assert not texts["train"] & texts["test"]
     counts = Counter(zip(split, label, strict=True))
     assert 0.45 < counts["test", "1"] / spec.rows["test"] < 0.55
-
-
-def test_small_sets_have_every_kind_of_task() -> None:
-    tasks = {registry.BENCHMARKS[name].tables[0].task for name in ROWS}
-    assert tasks == set(TASKS) - {"sts"}

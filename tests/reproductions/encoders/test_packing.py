@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from reproductions.encoders.packing import ARCHITECTURES, MPNET, packed_attention, runs_of, split
 from reproductions.encoders.trainable import PairEncoder, Pooling
-from sentence_distillery.teachers.packing import ARCHITECTURES, MPNET, packed_attention, runs_of, split
 from tests.reproductions.paper2.small import SENTENCES, encoder, write_encoder
 
 
