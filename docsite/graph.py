@@ -4,6 +4,7 @@ A stage stands to the right of all that it needs. Within a column the mean place
 lines cross.
 """
 
+import re
 from collections import defaultdict
 from functools import cache
 from html import escape
@@ -75,9 +76,14 @@ def needs() -> dict[str, set[str]]:
 
 
 def _overlap(read: str, written: str) -> bool:
-    """Tell whether one path is the other or lies in it; `${item.encoder}` stands for any name."""
+    """Tell whether one path is the other or lies in it; `${item.encoder}` stands for any text within a name."""
     parts = zip(PurePosixPath(read).parts, PurePosixPath(written).parts, strict=False)
-    return all("${item" in a + b or a == b for a, b in parts)
+    return all(_fits(a, b) or _fits(b, a) for a, b in parts)
+
+
+def _fits(name: str, pattern: str) -> bool:
+    texts = re.split(r"\$\{item[^}]*\}", pattern)
+    return re.fullmatch(".+".join(map(re.escape, texts)), name) is not None
 
 
 @cache

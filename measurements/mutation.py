@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
@@ -97,19 +98,42 @@ def operators() -> tuple[str, ...]:
     return tuple(sorted(name for name in operator_names() if not get_operator(name).arguments()))
 
 
+@cache
+def places(code: str) -> tuple[tuple[str, int, int], ...]:
+    """Return each place that an operator might change: its name, the number of the place, and its line.
+
+    The code is parsed once for all operators. What comes of a place is seen by `fault_at`, which parses it again.
+    """
+    from cosmic_ray.ast import get_ast
+    from cosmic_ray.plugins import get_operator
+
+    nodes, left = list[Any](), [get_ast(code)]
+    while left:  # in the order in which cosmic-ray visits them
+        nodes.append(node := left.pop())
+        left += reversed(getattr(node, "children", []))
+    found = list[tuple[str, int, int]]()
+    for name in operators():
+        operator = get_operator(name)()
+        lines = [start[0] for node in nodes for start, _ in operator.mutation_positions(node)]
+        found += [(name, occurrence, line) for occurrence, line in enumerate(lines)]
+    return tuple(found)
+
+
+def fault_at(root: Path, path: str, operator: str, occurrence: int) -> Fault | None:
+    """Return the fault of a place, None if it changes nothing that the code does."""
+    code = (root / path).read_text(encoding="utf-8")
+    after = mutated(code, operator, occurrence)
+    if after is None or not _compiles(after) or behaviour(after) == behaviour(code):
+        return None
+    lines = enumerate(zip(code.splitlines(), after.splitlines(), strict=False), start=1)
+    return Fault(path, next((row for row, (old, new) in lines if old != new), 1), operator, occurrence)
+
+
 def faults(root: Path, path: str) -> Iterator[Fault]:
     """Yield every fault of a file that changes what it does."""
-    code = (root / path).read_text(encoding="utf-8")
-    before, lines = behaviour(code), code.splitlines()
-    for operator in operators():
-        occurrence = 0
-        while (after := mutated(code, operator, occurrence)) is not None:
-            changed = next(
-                (row for row, pair in enumerate(zip(lines, after.splitlines(), strict=False)) if pair[0] != pair[1]), 0
-            )
-            if _compiles(after) and behaviour(after) != before:
-                yield Fault(path, changed + 1, operator, occurrence)
-            occurrence += 1
+    for operator, occurrence, _ in places((root / path).read_text(encoding="utf-8")):
+        if fault := fault_at(root, path, operator, occurrence):
+            yield fault
 
 
 def _compiles(code: str) -> bool:
@@ -125,20 +149,26 @@ def drawn(root: Path, files: Sequence[str], number: int, seed: int) -> list[Faul
 
     A larger number begins with the faults of a smaller one, in the order of the draw: so does a call that is cut short.
     """
-    rng, found = random.Random(seed), dict[Fault, None]()
-    sizes = [len((root / path).read_text(encoding="utf-8").splitlines()) for path in files]
-    known: dict[str, list[Fault]] = {}
+    rng, found = random.Random(seed), list[Fault]()
+    codes = {path: (root / path).read_text(encoding="utf-8") for path in files}
+    sizes = {path: len(code.splitlines()) for path, code in codes.items()}
+    left: dict[str, list[tuple[str, int, int]]] = {}
     while len(found) < number:
-        path = rng.choices(files, sizes)[0]
-        if path not in known:
-            known[path] = list(faults(root, path))
-        lines = sorted({fault.line for fault in known[path]})
-        if lines:
-            line = rng.choice(lines)
-            found[rng.choice([fault for fault in known[path] if fault.line == line])] = None
-        elif not any(known.get(each, [Fault]) for each in files):
-            raise InputError(f"{', '.join(files)} have no place for a fault.")
-    return list(found)
+        if not sizes:
+            raise InputError(f"{', '.join(files)} have {len(found)} faults, not {number}.")
+        path = rng.choices([*sizes], [*sizes.values()])[0]
+        if path not in left:
+            left[path] = list(places(codes[path]))
+        if not left[path]:
+            del sizes[path]
+            continue
+
+        line = rng.choice(sorted({line for *_, line in left[path]}))
+        drawn = rng.choice([place for place in left[path] if place[2] == line])
+        left[path].remove(drawn)
+        if fault := fault_at(root, path, *drawn[:2]):
+            found.append(fault)
+    return found
 
 
 def module_of(path: str) -> str:
@@ -147,7 +177,10 @@ def module_of(path: str) -> str:
 
 
 def chosen_tests(root: Path, path: str) -> list[str]:
-    """Return the test files that import the module, then the others of its room: `tests` has the packages' folders."""
+    """Return the test files that import the module, then the others of its room, its namesakes first.
+
+    `tests` has the folders of the packages; a folder without tests of its own has those of the one around it.
+    """
     name = module_of(path)
     parent, _, leaf = name.rpartition(".")
     imports = (f"from {name} import", f"from {parent} import", f"import {name}")
@@ -157,7 +190,9 @@ def chosen_tests(root: Path, path: str) -> list[str]:
         for text in [test.read_text(encoding="utf-8")]
         if imports[0] in text or imports[2] in text or (imports[1] in text and leaf in text) or f"-m {name}" in text
     )
-    room = sorted(test.relative_to(root).as_posix() for test in (root / "tests" / Path(path).parent).glob("test_*.py"))
+    rooms = (sorted((root / "tests" / parent).glob("test_*.py")) for parent in list(Path(path).parents)[:-1])
+    room = [test.relative_to(root).as_posix() for test in next(filter(None, rooms), [])]
+    room.sort(key=lambda test: leaf not in test)
     return list(dict.fromkeys([*importing, *room]))
 
 

@@ -15,7 +15,6 @@ import datetime
 import logging
 import platform
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -46,30 +45,22 @@ class TrainingText:
     """Sentences as sets of words, to be searched for the nearest one."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
-        self.sets = list({frozenset(words(sentence)) for sentence in sentences} - {frozenset()})
-        self.sizes = np.array([len(each) for each in self.sets])
-        self.counts = Counter(word for each in self.sets for word in each)
-        self.with_word: dict[str, list[int]] = {}
-        for row, each in enumerate(self.sets):
+        sets = {frozenset(words(sentence)) for sentence in sentences} - {frozenset()}
+        self.sizes = np.array([len(each) for each in sets])
+        rows: dict[str, list[int]] = {}
+        for row, each in enumerate(sets):
             for word in each:
-                self.with_word.setdefault(word, []).append(row)
+                rows.setdefault(word, []).append(row)
+        self.with_word = {word: np.array(found) for word, found in rows.items()}
 
     def nearest(self, sentence: str) -> float:
-        """Return the greatest Jaccard index of a sentence with a training sentence, 0 if it is below all THRESHOLDS.
-
-        Of n words, two sentences with an index of t or more share at least t * n; so one of the n - t * n + 1 rarest
-        words is shared.
-        """
+        """Return the greatest Jaccard index of a sentence with a training sentence, in [0, 1]."""
         own = set(words(sentence))
-        rarest = sorted(own, key=lambda word: (self.counts[word], word))[: len(own) - int(THRESHOLDS[0] * len(own)) + 1]
-        found = [self.with_word[word] for word in rarest if word in self.with_word]
+        found = [self.with_word[word] for word in own if word in self.with_word]
         if not found:
             return 0.0
-        rows = np.unique(np.concatenate(found))
-        rows = rows[self.sizes[rows] >= THRESHOLDS[0] * len(own)]
-        indices = (len(own & self.sets[row]) / len(own | self.sets[row]) for row in rows)
-        greatest = max(indices, default=0.0)
-        return greatest if greatest >= THRESHOLDS[0] else 0.0
+        shared = np.bincount(np.concatenate(found), minlength=len(self.sizes))
+        return float((shared / (len(own) + self.sizes - shared)).max())
 
 
 def nearest_of(pairs: PairSet, text: TrainingText) -> NDArray[np.float64]:

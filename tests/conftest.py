@@ -46,11 +46,10 @@ MARKED = {
 
 # Kills, cuts, restarts and many runs at once, on real servers and clones: as long as all other tests together.
 ENDURANCE = re.compile(
-    r"tests/prefect_dvc/test_(handoff|any_graph|any_repository|ten_runs|browser|deployments|installed|story|random_kills|remotes|cuts"
+    r"tests/prefect_dvc/test_(handoff|any_graph|any_repository|ten_runs|browser|deployments|installed|random_kills|remotes|cuts"
     r"|two_hosts)\.py"
     r"|tests/sentence_distillery/crawl/test_(resume|hostile)\.py|tests/docsite/test_tutorial\.py|::test_\w*"
-    r"(killed|sigkill|_restarts|on_a_cluster|of_the_cluster|a_cluster_with|two_\w*at_once|ends_with_dvc|to_the_slots"
-    r"|run_again_leave)"
+    r"(killed|sigkill|_restarts|on_a_cluster|of_the_cluster|a_cluster_with|two_\w*at_once|ends_with_dvc|to_the_slots)"
 )
 
 

@@ -155,6 +155,7 @@ def test_a_stage_is_the_module_of_its_name(name: str) -> None:
     source = module(name)
     assert source.stem == name
     assert [node.name for node in tree(source).body if isinstance(node, ast.FunctionDef)][-1] == "main"
+    assert ast.unparse(tree(source).body[-1]) == "if __name__ == '__main__':\n    main()"
     frames = [
         node.args[0].value
         for node in ast.walk(tree(source))

@@ -135,14 +135,6 @@ def test_it_is_the_installed_one_and_loads_no_heavy_library(python: Path, tmp_pa
     assert heavy == "[]"
 
 
-def test_what_needs_an_extra_says_which(python: Path, tmp_path: Path) -> None:
-    code = "import sentence_distillery as s\ntry:\n    s.distill\nexcept AttributeError as error:\n    print(error)"
-    message = run(python, code, tmp_path)
-    assert re.fullmatch(
-        r"sentence_distillery\.distill needs \w+; run `pip install 'sentence-distillery\[distill\]'`\.\n", message
-    )
-
-
 @pytest.mark.parametrize(("name", "extra"), [("PairSet", "evaluate"), ("evaluate", "evaluate"), ("distill", "distill")])
 def test_a_name_says_which_extra_it_needs(python: Path, tmp_path: Path, name: str, extra: str) -> None:
     code = f"import sentence_distillery as s\ntry:\n    s.{name}\nexcept AttributeError as error:\n    print(error)"

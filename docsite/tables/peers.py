@@ -148,6 +148,21 @@ def suite() -> list[str]:
     return [*grid(head, rows), "", "; ".join(found.about.split("; ")[:4]) + "."]
 
 
+def near_copies() -> list[str]:
+    """Encoders on test pairs without a near copy of a sentence in the training text, and on those with one."""
+    found = run("suite/near-copies")
+    systems = list(dict.fromkeys(key[0] for key in found.rows))
+    rows = []
+    for _, dataset, protocol, metric in [key for key in found.rows if key[0] == systems[0]]:
+        kind, index = protocol.split(", ")
+        pairs = f"{found.rows[systems[0], dataset, protocol, metric].n:,}"
+        figures = [(system, dataset, protocol, metric) for system in systems]
+        cells = [one(found.value(*figure)) + ends_of(found.interval(*figure)) for figure in figures]
+        rows.append([label(dataset), f"{'below' if kind == 'without' else 'from'} {index}", pairs, *cells])
+    head = ["set", "greatest Jaccard index of a pair's sentences", "pairs", *systems]
+    return [*grid(head, rows), "", "; ".join(found.about.split("; ")[:4]) + "."]
+
+
 def versions() -> str:
     """The versions of the encoders that packages carry, by the lock files."""
     locks = "".join(
@@ -191,4 +206,5 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "comparison of all": all_compared,
     "suite": suite,
     "differences": differences,
+    "near copies": near_copies,
 }

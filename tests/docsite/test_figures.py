@@ -7,9 +7,7 @@ import pytest
 
 from docsite import figures
 from docsite.figures import FIGURES, TABLES, changed, pages, with_figures
-from docsite.saved import published, run, size, table
-from reproductions.docs.tables.cells import rounded
-from reproductions.docs.tables.paper3 import ShownEncoder
+from docsite.saved import published, size, table
 from reproductions.docs.tables.rows import only, source
 from sentence_distillery.io.artifacts import InputError
 from tests.workspace import ROOT
@@ -96,36 +94,6 @@ def test_every_saved_table_of_the_ablations_is_named() -> None:
     page = (ROOT / "reproductions/docs/levers.md").read_text(encoding="utf-8")
     for path in (ROOT / "reports/runs/levers").glob("*.csv"):
         assert path.name in page
-
-
-def test_known_figures() -> None:
-    """By hand, from the files."""
-    assert run("domains/medical", several_seeds=True).value(
-        "student", "scifact", "search", "ndcg_at_10"
-    ) == pytest.approx(56.99)
-    assert run("best").value("BERT", "stsb", "mean", "pearson") is None
-    assert size("own", "int8", 64)["megabytes"] == "5.69"
-    assert published("static-retrieval-mrl-en-v1")["scifact/ndcg_at_10"] == "0.5935"
-    assert (rounded(227_509), rounded(352.5), rounded(7)) == ("230,000", "350", "7")
-
-
-def test_known_figures_of_the_papers() -> None:
-    """By hand, from the files: paper 1's MyModel, a set of features of paper 2, and gains of paper 3 in both orders."""
-    assert TABLES["chain"]()[5].startswith("| MyModel | 33.0 / 35.8 / 2.00 | 47.0 / 48.1 / 2.10 |")
-    assert TABLES["ablation"]()[3].startswith("| KLD alone | 12.5 ± 0.2 / 31.7 ± 0.4 |")
-    assert TABLES["combinations"]()[8].startswith(r"| u, v, \|u−v\|, u·v | 71.4 / 80.1 | **72.8** / 81.2 |")
-    assert (
-        TABLES["strategies L3 MEAN"]()[2]
-        == "| cosine baseline, not fine-tuned |  | 72.3 [70.3, 74.4] | 81.3 | 82.4 | 0 |"
-    )
-    assert TABLES["strategies L6"]()[11].startswith("| CoSENT loss, three seeds | modern | 79.9 ± 0.2 | 86.0 ± 0.1 |")
-    assert TABLES["levers text"]()[2].startswith("| a second teacher of three layers | 84.2 → 84.6 | 71.1 → 74.0 |")
-    assert TABLES["levers search"]()[11].startswith("| best part of 40 words, and the whole | – | – | 51.6 → 55.8 |")
-    assert "| MiniLM-L3, SICK-R | **0.36 [0.29, 0.44]** | **0.40 [0.31, 0.50]** | **0.50 [0.35, 0.64]** |" in "\n".join(
-        TABLES["focus components"]()
-    )
-    assert ShownEncoder("minilm-l6", trained=True).scores("stsb", 0.2) == "85.56 / 85.26"
-    assert ShownEncoder("minilm-l6").gain("stsb", 0.2) == "0.07 [−0.33, 0.48]"
 
 
 def test_a_table_says_where_its_figures_come_from() -> None:

@@ -39,7 +39,9 @@ def test_placeholders_of_a_cell_are_no_html() -> None:
 def test_every_stage_and_what_it_needs() -> None:
     assert needs()["student"] == {"benchmarks", "clean", "soft_labels"}
     assert needs()["benchmarks"] == set()
-    assert "domain" in needs()["report"]
+    main_job = {"benchmarks", "crawl", "clean", "soft_labels", "student", "domain", "evaluate", "seeds"}
+    assert needs()["report"] == main_job
+    assert "cross_encoder" in needs()["paraphrase"]  # a path of a matrix's cell in that of another
     assert "student" not in needs()["clean"]
     place = {name: number for number, column in enumerate(columns()) for name in column}
     assert place.keys() == stages().keys()

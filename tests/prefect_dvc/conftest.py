@@ -141,6 +141,16 @@ CHAIN = {"a": stage("a"), "b": stage("b", "a"), "c": stage("c", "a"), "d": stage
 PAIR = {"a": stage("a"), "b": stage("b", "a")}
 
 
+@pytest.fixture(scope="session")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """DVC and prefect-dvc are imported here, so that the commands of forked.py need not do it."""
+    from .forked import import_all  # takes seconds
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PREFECT_API_URL", raising=False)
+        import_all(make_repository(tmp_path_factory.mktemp("imported") / "workspace", PAIR))
+
+
 @pytest.fixture
 def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """a, then b and c, then d."""

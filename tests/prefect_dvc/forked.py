@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -43,12 +44,28 @@ def dvc_command(root: Path, *words: str, **environment: str) -> Done:
     return _in_child(root, act, environment)
 
 
-def prefect_dvc(root: Path, *words: str) -> Done:
+def prefect_dvc(root: Path, *words: str, **environment: str) -> Done:
     def act() -> None:
         sys.argv = ["prefect-dvc", *words]
         cli.main()
 
-    return _in_child(root, act, {})
+    return _in_child(root, act, environment)
+
+
+def pipeline(root: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`prefect-dvc run` without a server, as that of conftest.py."""
+    return _completed(prefect_dvc(root, "run", *options, **environment))
+
+
+def dvc_(*words: str, cwd: Path) -> str:
+    """Run DVC, as that of site.py; return what it prints."""
+    done = _completed(dvc_command(cwd, *words))
+    done.check_returncode()
+    return done.stdout
+
+
+def _completed(done: Done) -> subprocess.CompletedProcess[str]:
+    return subprocess.CompletedProcess([], done.status, done.out, done.err)
 
 
 def import_all(root: Path) -> None:

@@ -14,20 +14,20 @@ from http import HTTPStatus
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PageTimeoutError
 
 from prefect_dvc.server.reports import COOKIE
+from tests.look import browser_needed, chromium
 from tests.sockets import LOOPBACK, free_port, peers
 from tests.waiting import LIMIT, wait_until
 
 from .conftest import git, make_repository, stage
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SECONDS = 1000  # of Playwright's milliseconds
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+pytestmark = browser_needed
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +77,11 @@ def _logs(workspace: Path) -> str:
 def page(address: str) -> Iterator[Page]:
     """Open a page that may send requests only to the server."""
     asked: set[str] = set()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(LIMIT * SECONDS)
         page.on("request", lambda request: asked.add(request.url.split("/")[2]))
         yield page
-        browser.close()
     assert {host for host in asked if host} == {address.removeprefix("http://")}
 
 

@@ -4,7 +4,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import networkx as nx
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "prefect_dvc"
@@ -18,27 +17,6 @@ def parse(source: Path) -> ast.Module:
 
 def module(source: Path) -> str:
     return ".".join(source.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-
-
-def imported(source: Path) -> set[str]:
-    """The modules of prefect_dvc/ that `source` imports, at its top or inside a function."""
-    names: set[str] = set()
-    for node in ast.walk(parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-    return names & MODULES
-
-
-MODULES = set(map(module, SOURCES)) - {"prefect_dvc"}
-
-
-def test_imports_have_no_circle() -> None:
-    """No cycle at the top of a module, and none hidden inside a function."""
-    graph = nx.DiGraph({module(source): sorted(imported(source)) for source in SOURCES})
-    assert "prefect_dvc.workers.request" in graph["prefect_dvc.workers.handoff"]
-    assert list(nx.simple_cycles(graph)) == []
 
 
 def git_calls(source: Path) -> Iterator[ast.Call]:

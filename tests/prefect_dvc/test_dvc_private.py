@@ -39,6 +39,14 @@ KNOWN = {
     "dvc.stage.cache.StageCache._load": "387d30ed46756308",
     "dvc.stage.cache.StageCache._create_stage": "ade1cc22e4d43d08",
     "dvc.stage.cache.StageCache._get_cache_path": "87cabc965d02ef74",
+    "dvc.stage.cache.StageCache.get_used_objs": "0590a7e7752cfb77",
+    "dvc.stage.Stage.save_deps": "28d20539e9569c2a",
+    "dvc.stage.Stage.outs_cached": "72be31251462959a",
+    "dvc.dvcfile.ProjectFile.dump_stages": "29132648dbd72780",
+    "dvc.data_cloud.DataCloud.get_remote_odb": "93d8db45df012dba",
+    "dvc.data_cloud.DataCloud.pull": "b35a621d864336ea",
+    "dvc.data_cloud.DataCloud.push": "b91fcf3cc7d1c631",
+    "dvc.fs.generic.copy": "fcf0cc9f0be2902f",
 }
 
 

@@ -35,16 +35,25 @@ from prefect_dvc.workspace.directory import RUNS
 from stages.params import main as params_command
 from tests.sockets import free_port
 from tests.tiny_bert import write_tiny_bert
-from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
+from tests.waiting import SERVER_PAUSE, wait_until
 from tests.workspace import ROOT, demo_params
 
 from .conftest import git, write_yaml
 from .models import add_remote, commit_all
-from .test_story import FINGERPRINTS, IGNORED, real
-from .test_ui import command_of
+from .test_ui import command_of, ui
 
 NAME = "films"
 CHANNEL = Channel("student")
+FINGERPRINTS = "data/benchmarks/evaluation_fingerprints.parquet"
+IGNORED = "/data/benchmarks\n/data/corpus\n/data/checkpoints\n/models\n"
+
+
+def real(module: str, params: list[str], deps: list[str], outs: list[str]) -> dict[str, Any]:
+    """An entry of dvc.yaml for a stage of this project."""
+    counters = f"reports/counters/{module.rpartition('.')[2]}.json"
+    return {"cmd": f"python -m stages.{module}", "params": params, "deps": deps, "outs": [*outs, counters]}
+
+
 GRAPH: dict[str, Any] = {
     "benchmarks": real("benchmarks.benchmarks", ["benchmarks"], ["data/samples"], ["data/benchmarks"]),
     "crawl": real("corpus.crawl", ["crawl", "web"], ["${crawl.folder}"], ["data/corpus/articles"]),
@@ -174,21 +183,6 @@ def pool(directory: Path) -> dict[str, Any]:
     return sets
 
 
-@contextmanager
-def ui(root: Path, port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """`make ui`, up and with the deployments."""
-    with log.open("wb") as file:
-        command = [sys.executable, "-m", "prefect_dvc.cli", "ui", "--port", str(port)]
-        environment = os.environ | {"PREFECT_DVC_RESOURCES": "gpu: 0"}
-        process = subprocess.Popen(command, cwd=root, env=environment, stdout=file, stderr=subprocess.STDOUT)
-    try:
-        wait_until(lambda: "Prefect is at" in log.read_text(encoding="utf-8"), "it is up", process, SERVER_PAUSE)
-        yield process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(LIMIT)
-
-
 @pytest.mark.endurance
 def test_four_weeks(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Own text of 600 documents grows by 200 a week; see the comments."""
@@ -225,6 +219,7 @@ def test_four_weeks(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     # Week 4, by the page's deployment. The worker and the server die while the student is trained; both come back.
     bring(1200)
     port, log = free_port(), tmp_path / "ui.log"
+    monkeypatch.setenv("PREFECT_DVC_RESOURCES", "gpu: 0")
     with ui(workspace, port, log) as process:
         key = read_key(workspace / ".prefect")
 

@@ -17,11 +17,13 @@ from prefect_dvc.execution.graph import GraphError, Stage, read_graph
 from prefect_dvc.settings.graph_files import targets
 from prefect_dvc.settings.resources import Needs
 
-from .conftest import make_repository, pipeline, set_param, stage, write_yaml
+from .conftest import make_repository, set_param, stage, write_yaml
+from .forked import pipeline
 from .site import dvc_
 
 GPU = Needs({"gpu": 1})
-ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.usefixtures("imported")
 
 
 def graph(root: Path, target: str | None = None) -> list[Stage]:
@@ -70,14 +72,6 @@ def test_other_needs(tmp_path: Path) -> None:
     write_yaml(root / "dvc.yaml", {"stages": {"a": stage("a", timeout=3)}})
     with pytest.raises(GraphError, match=r"`meta` of stage 'a': timeout is 3; write a number with its unit, as in 90s"):
         graph(root)
-
-
-def test_the_project_itself() -> None:
-    """Every stage of this project's dvc.yaml, the teacher and the student on a GPU if there is one."""
-    stages = graph(ROOT)
-    names = [found.name for found in stages]
-    assert all(names.index(upstream) < names.index(found.name) for found in stages for upstream in found.upstream)
-    assert {"soft_labels", "student"} <= {found.name for found in stages if found.needs.labels}
 
 
 @pytest.mark.fault(13)

@@ -1,6 +1,5 @@
 """The hand-off between two clones on one host: a real server, a real worker, real kills."""
 
-import inspect
 import json
 import os
 import re
@@ -10,11 +9,9 @@ import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import dvc
 import pytest
 import yaml
 from prefect.client.schemas.objects import StateType
@@ -477,17 +474,6 @@ def test_another_worker_takes_the_stage_of_a_dead_one(site: Site, tmp_path: Path
     site.assert_clean()
 
 
-def test_a_clone_without_a_default_remote(site: Site) -> None:
-    """Its remotes are named, with the command that makes one the default."""
-    config = site.clone / ".dvc/config.local"
-    config.write_text("[core]\n    remote =\n", encoding="utf-8")
-    try:
-        with pytest.raises(HandoffError, match=r"(?s)has no default DVC remote .*: store.*dvc remote default --local"):
-            site.hand_off()
-    finally:
-        config.unlink()
-
-
 @pytest.mark.fault(12)
 def test_a_killed_run_of_the_worker_leaves_no_command_behind(site: Site) -> None:
     """SIGKILL, which it cannot tell its stage; home hears of it from the worker."""
@@ -567,40 +553,6 @@ def test_uncommitted_code_can_be_refused(tmp_path: Path, monkeypatch: pytest.Mon
 # Private names of DVC's: parameters as of 3.67.1. One that has moved or changed: look for its successor in
 # dvc/stage/cache.py, change dvc_private.py, workers/handoff.py or execution/stages.py, and raise PROTOCOL if keys or
 # entries have changed.
-PRIVATE = {
-    "dvc.stage.cache:_can_hash": ["stage"],
-    "dvc.stage.cache:_get_cache_hash": ["cache", "key"],
-    "dvc.stage.cache:_get_stage_hash": ["stage"],
-    "dvc.stage.cache:StageCache._get_cache_path": ["self", "key", "value"],
-    "dvc.stage.cache:StageCache.get_used_objs": ["self", "used_run_cache", "args", "kwargs"],
-    "dvc.stage.cache:StageCache._create_stage": ["self", "cache", "wdir"],
-    "dvc.stage.cache:StageCache._load": ["self", "stage"],
-    "dvc.stage.cache:StageCache.save": ["self", "stage"],
-    "dvc.stage:Stage.reproduce": ["self", "interactive", "kwargs"],
-    "dvc.dvcfile:ProjectFile.dump_stages": ["self", "stages", "update_pipeline", "update_lock", "kwargs"],
-    "dvc.stage.serialize:to_single_stage_lockfile": ["stage", "kwargs"],
-    "dvc.stage:Stage.save_deps": ["self", "allow_missing"],
-    "dvc.stage:Stage.changed": ["self", "allow_missing", "upstream"],
-    "dvc.stage:Stage.outs_cached": ["self"],
-    "dvc.data_cloud:DataCloud.get_remote_odb": ["self", "name", "command", "hash_name"],
-    "dvc.data_cloud:DataCloud.pull": ["self", "objs", "jobs", "remote", "odb"],
-    "dvc.data_cloud:DataCloud.push": ["self", "objs", "jobs", "remote", "odb"],
-    "dvc.fs:generic.copy": ["from_fs", "from_path", "to_fs", "to_path", "callback", "batch_size", "on_error"],
-}
-
-
-@pytest.mark.parametrize("name", PRIVATE)
-def test_private_names_of_dvc(name: str) -> None:
-    """An upgrade of DVC that moves or changes one of them fails here, with its name."""
-    module, _, path = name.partition(":")
-    try:
-        found: Any = import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        pytest.fail(f"DVC {dvc.__version__} has no {name} any more, which the flows use: {error}")
-    parameters = [p for p in inspect.signature(found).parameters if inspect.isfunction(found) or p != "self"]
-    assert parameters == PRIVATE[name], f"DVC {dvc.__version__} has changed {name}, which the flows use."
 
 
 def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ The same attacks succeed against Prefect's unprotected server, so a pass here is
 import json
 import os
 import re
-import shutil
 import stat
 import threading
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from uuid import UUID
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import LogCreate
 from prefect.exceptions import PrefectHTTPStatusError
@@ -34,18 +33,17 @@ from websockets.typing import Origin, Subprotocol
 
 from prefect_dvc.errors import Refusal
 from prefect_dvc.server.serve import KEY, link, read_key
+from tests.look import browser_needed, chromium
 from tests.waiting import SERVER_PAUSE, wait_until
 
 from .handoff_server import Server, spawn
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DASHBOARD = re.compile("/dashboard")
 SECONDS = 600.0  # for anything, on a busy machine
 MILLISECONDS = 1000 * SECONDS  # for Playwright
 DIARY = "a line of a log that is nobody's business"
 SOCKETS = ("logs/out", "events/in", "events/out", "task_runs/subscriptions/scheduled", "work_pools/gpu/workers/connect")
 OPEN = {"/api/health", "/api/ready"}  # tell whether the server is there
-browser_needed = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 
 # Each attempt names itself by `?by=`, so that the server's log shows when it has arrived.
 ATTEMPTS = """
@@ -175,11 +173,8 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A browser for which evil.example leads to this machine, as in DNS rebinding."""
-    arguments = ["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    with chromium("--host-resolver-rules=MAP evil.example 127.0.0.1") as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -258,16 +253,6 @@ def test_no_other_page_shows_it(page: Page, house: House, foreign: str) -> None:
         frames,
     )
     assert [frame.url for frame in page.frames[1:]] == ["chrome-error://chromewebdata/"] * 2
-
-
-@browser_needed
-def test_the_link_leads_in(page: Page, house: House) -> None:
-    """One click, no typing; the key does not stay in the address."""
-    page.goto(link(house.server.origin, house.server.key))
-    page.wait_for_url(DASHBOARD)
-    assert "#" not in page.url
-    page.locator('a[href$="/runs"]').first.click(timeout=MILLISECONDS)
-    expect(page.get_by_text("mine").first).to_be_visible(timeout=MILLISECONDS)
 
 
 @browser_needed

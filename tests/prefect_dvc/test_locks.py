@@ -96,8 +96,9 @@ def has_ended(process: psutil.Process) -> bool:
 
 
 @pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.fault(1, 5)
 def test_a_killed_run_and_the_next(stopped: bool, workspace: Path, begun: Path) -> None:
-    """faults 1, 5: the command of a killed run writes on until it has ended; the next run waits for that.
+    """The command of a killed run writes on until it has ended; the next run waits for that.
 
     A supervisor that is stopped ends it only once it goes on.
     """
@@ -118,14 +119,6 @@ def test_a_killed_run_and_the_next(stopped: bool, workspace: Path, begun: Path) 
             assert following.wait(LIMIT) == 0
         assert has_ended(work)
     assert (workspace / "b.txt").read_text(encoding="utf-8") == "wholeb 1\n"
-
-
-def test_the_command_of_a_killed_run_ends(workspace: Path, begun: Path) -> None:
-    """regression: the shell of a command did not tell it of the end, so a retraining's stage went on for hours."""
-    with at_work(command("--target", "b"), workspace, begun) as run:
-        work = supervisor(run).children(recursive=True)[-1]
-        run.kill()
-        wait_until(lambda: has_ended(work), "the command has ended")
 
 
 @pytest.mark.fault(1)

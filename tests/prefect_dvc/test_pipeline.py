@@ -14,8 +14,12 @@ from prefect_dvc.settings.parameters import assignments
 from prefect_dvc.workspace.directory import RUNS
 from tests.waiting import LIMIT, wait_until
 
-from .conftest import command, git, make_repository, pipeline, set_param, stage
+from .conftest import command, git, make_repository, set_param, stage
+from .conftest import pipeline as pipeline_of_a_new_process
+from .forked import pipeline
 from .test_cache import damage
+
+pytestmark = pytest.mark.usefixtures("imported")
 
 B = "a 1\nb 1\n"
 
@@ -260,9 +264,9 @@ def test_a_remote_that_cannot_be_reached(pair: Path, tmp_path: Path) -> None:
         file.write("    remote = away\n['remote \"away\"']\n    url = ssh://127.0.0.1:9/store\n")
     (tmp_path / "dvc_ssh.py").write_text(AWAY, encoding="utf-8")
     modules = os.pathsep.join([str(tmp_path), *sys.path])
-    done = pipeline(pair, PYTHONPATH=modules)
+    done = pipeline_of_a_new_process(pair, PYTHONPATH=modules)
     assert "Connection refused" in done.stdout
     assert last_line(done) == "Cached: a; Restored: b"
-    done = pipeline(pair, "--set", "stages.a.value=2", PYTHONPATH=modules)
+    done = pipeline_of_a_new_process(pair, "--set", "stages.a.value=2", PYTHONPATH=modules)
     assert last_line(done) == "Ran: a, b"
     assert done.stdout.count("Warning: nothing more is pulled in this run") == 1

@@ -5,15 +5,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
 import yaml
 from PIL import Image
 
 from prefect_dvc.artifacts import changes, plots
 from prefect_dvc.charts import draw
-from prefect_dvc.errors import SettingsError
 from prefect_dvc.execution.run import Run
-from prefect_dvc.settings.parameters import configure, flat
+from prefect_dvc.settings.parameters import flat
 
 from .conftest import set_param
 
@@ -60,12 +58,3 @@ def test_flat() -> None:
         "refine.seed": 1,
         "empty": {},
     }
-
-
-def test_configure(chain: Path) -> None:
-    """Dotted and nested keys change the same value; a refused one has a message that names it."""
-    configure(chain, None, {"stages.a.value": 2, "stages": {"b": {"value": 3}}})
-    params = yaml.safe_load((chain / "params.yaml").read_text(encoding="utf-8"))["stages"]
-    assert (params["a"]["value"], params["b"]["value"], params["c"]["value"]) == (2, 3, 1)
-    with pytest.raises(SettingsError, match="unknown keys: valeu"):
-        configure(chain, None, {"stages.a.valeu": 2})

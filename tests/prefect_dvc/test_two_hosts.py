@@ -8,7 +8,6 @@ test_handoff.py and test_cuts.py cut the same links with separate folders and po
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -20,10 +19,10 @@ from prefect_dvc.workers import pool
 from prefect_dvc.workers.pool import Limits
 from tests.waiting import LIMIT
 
-from .halfway import LARGE, Store
+from .halfway import Store
 from .handoff_server import Server
 from .relay import Relay
-from .site import Site, dvc_
+from .site import Site
 
 NAME = f"flows{os.getpid()}"
 NEAR, FAR = f"n{os.getpid()}", f"f{os.getpid()}"  # the ends of the link
@@ -130,34 +129,4 @@ def test_the_link_is_down_for_longer_than_the_heartbeat(
         switch("up")
     assert place.runs_there() == before + 1
     assert not place.ran_at_home.exists()
-    place.assert_clean()
-
-
-@pytest.mark.fault(37)
-def test_the_link_is_down_in_the_middle_of_the_result(
-    site: tuple[Site, Store], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Half of the result has passed when the link goes down, and its connection is lost."""
-    place, store = site
-    monkeypatch.setattr(pool, "LIMITS", Limits(silence=LIMIT, server=LIMIT))
-    (place.home / "text.txt").write_text("a line of text\n" * LARGE, encoding="utf-8")
-    dvc_("repro", "a", cwd=place.home)
-    place.change()
-    before, lines = place.runs_there(), list[str]()
-
-    def out_for_a_while() -> None:
-        switch("down")
-        time.sleep(3)
-        switch("up")
-
-    store.cut("PUT", 2)
-    store.meanwhile = out_for_a_while
-    try:
-        assert place.hand_off(log=lines.append) is Outcome.RAN_ON_GPU
-    finally:
-        store.meanwhile = lambda: None
-        switch("up")
-    assert [method for method, _, _ in store.broken] == ["PUT"]
-    assert any(line.startswith("gpu | Warning: the result is not delivered yet") for line in lines), lines
-    assert place.runs_there() == before + 1
     place.assert_clean()

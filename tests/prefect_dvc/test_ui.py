@@ -33,6 +33,7 @@ def ui(root: Path, port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     with log.open("wb") as file:
         process = subprocess.Popen([*UI, str(port)], cwd=root, stdout=file, stderr=subprocess.STDOUT)
     try:
+        wait_until(lambda: "Prefect is at" in log.read_text(encoding="utf-8"), "it is up", process, SERVER_PAUSE)
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
@@ -83,12 +84,13 @@ def test_a_server_and_a_worker_that_die(chain: Path, tmp_path: Path) -> None:
         assert (chain / f".prefect/{name}.log").read_text(encoding="utf-8").count(f"--- {name} starts") == 2
 
     with ui(chain, port, log) as process:
-        wait_until(lambda: "Prefect is at" in log.read_text(encoding="utf-8"), "it is up", process, SERVER_PAUSE)
         with client() as asked:
             deployment = asked.read_deployment_by_name("pipeline/pipeline").id
             number = asked.create_flow_run_from_deployment(deployment, parameters={"target": "b"}).id
         wait_until(lambda: "b" in stages_at_work(number), "b is at work", process, SERVER_PAUSE)
         die("worker start --pool dvc", "runs")
+        again = "is scheduled: its worker has died"  # once the first run of b has ended, too
+        wait_until(lambda: again in log.read_text(encoding="utf-8"), again, process, SERVER_PAUSE)
         released.touch()
         run = wait_until(lambda: end_of(number), "the run has ended", process, SERVER_PAUSE)
         assert run is not None

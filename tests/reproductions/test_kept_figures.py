@@ -1,37 +1,11 @@
 """Figures that git has kept are read, and have the names of today's systems."""
 
-import json
-from typing import Any
-
-import pytest
-
 from reproductions.paper2 import section as paper_2
 from reproductions.paper3 import section as paper_3
-from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.reporting.sizes import read_pareto
 from tests.workspace import ROOT
 
 KEPT = ROOT / "reports"
-FORMER = {"MyModel", "student, deep", "student, gold", "deep", "own deep"}
-
-
-def values(content: Any) -> set[str]:
-    """Every key and text of a JSON value."""
-    if isinstance(content, dict):
-        return {text for key, value in content.items() for text in (key, *values(value))}
-    return {text for value in content for text in values(value)} if isinstance(content, list) else {str(content)}
-
-
-def test_a_kept_run_has_todays_systems() -> None:
-    found = {row.system for row in read_results(KEPT / "runs/best.csv")}
-    assert {"paper student", "student, MLP head", "student, fine-tuned", "student", "teacher"} <= found
-    assert not found & FORMER
-
-
-@pytest.mark.parametrize("name", ["metrics.json", "probes.json", "bench.json"])
-def test_committed_json(name: str) -> None:
-    content = json.loads((KEPT / name).read_text(encoding="utf-8"))
-    assert not {part for key in values(content) for part in key.split("/")} & FORMER
 
 
 def test_the_committed_table_of_sizes() -> None:

@@ -59,6 +59,8 @@ def problems(directory: Path, content: object) -> list[str]:
 def test_every_profile_composes_and_validates(profile: str, tmp_path: Path) -> None:
     params = load(tmp_path, composed(profile))
     assert params.name == profile
+    with pytest.raises(ValueError, match="frozen"):
+        params.clean.language = "de"
 
 
 @pytest.mark.parametrize("site", SITES)

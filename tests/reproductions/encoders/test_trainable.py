@@ -7,7 +7,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from reproductions.encoders.trainable import PairEncoder, Pooling, padded, pool
+from reproductions.encoders.trainable import PairEncoder, Pooling, pool
 from reproductions.paper2.pairs.export import read_model, write_model
 from reproductions.paper2.pairs.heads import LogisticHead
 from reproductions.paper2.pairs.options import Combination
@@ -31,11 +31,6 @@ def test_pooling_by_hand(pooling: str, expected: list[float]) -> None:
     """Of two real tokens and one of padding, whose 9 must not count."""
     hidden = torch.tensor([[[1.0, -1.0], [3.0, -2.0], [9.0, 9.0]]])
     assert pool(hidden, torch.tensor([[1, 1, 0]]), Pooling(pooling)).tolist() == [expected]
-
-
-def test_padding() -> None:
-    ids, mask = padded([[5, 6, 7], [8]], 1)
-    assert ids.tolist() == [[5, 6, 7], [8, 1, 1]] and mask.tolist() == [[1, 1, 1], [1, 0, 0]]
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -52,11 +52,6 @@ def cut(batch_size: int, sentences: TokenIds | None = None) -> list[kld.Batch]:
     return kld.batches(TokenIds.from_lists(SENTENCES) if sentences is None else sentences, word_weights(), batch_size)
 
 
-def test_worked_example() -> None:
-    kl = kld.kl_matrix(torch.tensor([[0, math.log(3)], [0, 0]], dtype=torch.float64))
-    assert kl.flatten().tolist() == pytest.approx([0, 0.1308, 0.1438, 0], abs=5e-5)
-
-
 def test_kl_matrix_is_equation_1() -> None:
     vectors = word_vectors()
     p = vectors.softmax(dim=1).numpy()
@@ -94,21 +89,6 @@ def test_iterations_report_the_mean_kl_and_the_displacement() -> None:
     assert second.displacement == pytest.approx(moves.mean().item())
     assert second.mean_kl > first.mean_kl
     assert second.iteration == 2
-
-
-def test_printed_objective_only_repels() -> None:
-    """Two sentences that differ in one word drift apart as far as any others do."""
-    vectors = word_vectors()
-    alike = cut(batch_size=2, sentences=TokenIds.from_lists([[0, 1, 2], [0, 1, 3]]))
-    course = [step.mean_kl for step in kld.refine(vectors, alike, learning_rate=0.1, iterations=20)]
-    assert course == sorted(course)
-
-
-def test_words_outside_the_sentences_stay() -> None:
-    start, vectors = word_vectors(), word_vectors()
-    kld.refine(vectors, cut(2, TokenIds.from_lists([[0], [1, 2]])), learning_rate=0.1, iterations=3)
-    assert torch.equal(vectors[3:], start[3:])
-    assert not (vectors[:3] == start[:3]).any()
 
 
 @pytest.mark.parametrize("sentences", [[[], []], [[0], []], [[3]], []])

@@ -40,13 +40,6 @@ def test_what_is_saved_comes_back(saved: Path) -> None:
     assert json.loads((saved / "config.json").read_text()) == {"vocabulary": 3, "dimension": 2, "window": 5}
 
 
-def test_saving_replaces_the_whole_directory(saved: Path) -> None:
-    (saved / "left-over.txt").touch()
-    three_words().save(saved, {})
-    assert sorted(path.name for path in saved.parent.iterdir()) == ["model"]
-    assert not (saved / "left-over.txt").exists()
-
-
 def test_vectors_that_are_not_finite_are_not_saved(tmp_path: Path) -> None:
     model = three_words()
     model.vectors[1, 0] = np.nan

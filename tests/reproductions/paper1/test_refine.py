@@ -96,14 +96,6 @@ def test_contrastive_files_and_counters(trained: Path) -> None:
     assert config["skipgram"]["window"] == 5
 
 
-def test_contrastive_parameters_leave_repulsion_alone(trained: Path) -> None:
-    refine_stage.main()
-    first = written()
-    write_params(refine=REPULSION, contrastive={"epochs": 7, "seed": 9, "margin": 5.0})
-    refine_stage.main()
-    assert written() == first
-
-
 def test_contrastive_reads_articles_not_sentences_alone(trained: Path) -> None:
     """The same sentences as articles of one sentence each have no neighbours, and other vectors come out."""
     write_contrastive()
@@ -132,18 +124,6 @@ def test_one_article_has_nothing_unrelated(trained: Path) -> None:
     assert not REFINED.exists()
 
 
-@pytest.mark.fault(23)
-def test_contrastive_divergence(trained: Path) -> None:
-    """A result that is not finite stops the stage with the remedy; earlier output stays."""
-    write_contrastive()
-    refine_stage.main()
-    before = written()
-    write_contrastive(learning_rate=1e38, optimizer="sgd")
-    with pytest.raises(SystemExit, match=r"Lower learning_rate, which is 1e\+38"):
-        refine_stage.main()
-    assert written() == before
-
-
 @pytest.mark.fault(19)
 def test_sentences_of_unknown_words_are_counted(trained: Path) -> None:
     """A sentence without a known word is a counted drop, as the printed `continue`."""
@@ -168,26 +148,25 @@ def test_no_known_sentence(trained: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("learning_rate", "reason"),
+    ("objective", "rate", "reason"),
     [
-        (1e308, r"The loss is -?(nan|inf) at epoch \d, step \d"),
-        (1e200, "Some refined vectors are not finite in float32"),
+        ("repulsion", 1e308, r"The loss is -?(nan|inf) at epoch \d, step \d"),
+        ("repulsion", 1e200, "Some refined vectors are not finite in float32"),
+        ("contrastive", 1e38, ""),
     ],
 )
 @pytest.mark.fault(23)
-def test_divergence_keeps_what_was_there(trained: Path, learning_rate: float, reason: str) -> None:
+def test_divergence_keeps_what_was_there(trained: Path, objective: str, rate: float, reason: str) -> None:
     """A loss or a result that is not finite stops the stage with the remedy; earlier output stays."""
     refine_stage.main()
-    before = (REFINED / "vectors.safetensors").read_bytes()
-    write_params(refine=REPULSION | {"learning_rate": learning_rate})
-    with pytest.raises(SystemExit, match=rf"{reason}\. Lower learning_rate"):
+    before = written()
+    write_params(
+        refine=REPULSION | {"objective": objective, "learning_rate": rate},
+        contrastive=CONTRASTIVE | {"learning_rate": rate, "optimizer": "sgd"},
+    )
+    with pytest.raises(SystemExit, match=rf"{reason}.*Lower learning_rate"):
         refine_stage.main()
-    assert (REFINED / "vectors.safetensors").read_bytes() == before
-
-
-def test_no_skipgram_vectors(workspace: Path) -> None:
-    with pytest.raises(SystemExit, match=r"models/skipgram/vocabulary\.parquet cannot be read: it does not exist"):
-        refine_stage.main()
+    assert written() == before
 
 
 def test_draw_is_seeded_and_without_repeats(workspace: Path) -> None:

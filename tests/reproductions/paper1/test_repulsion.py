@@ -94,12 +94,6 @@ def test_start_is_the_skip_gram_vectors() -> None:
     assert [float(row["spearman"]) for row in starts] == pytest.approx([expected] * 3)
 
 
-def test_vectors_move_farther_with_rate_and_iterations() -> None:
-    moved = np.array([float(row["displacement"]) for row in points()]).reshape(3, 3)
-    assert (np.diff(moved, axis=0)[:, 1:] > 0).all()
-    assert (np.diff(moved, axis=1) > 0).all()
-
-
 def test_lee_where_sts_b_is_absent() -> None:
     write_pairs(lee="test")
     (BENCHMARKS / "stsb.parquet").unlink()

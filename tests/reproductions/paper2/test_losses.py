@@ -7,7 +7,6 @@ import torch
 from reproductions.paper2.pairs.heads import LogisticHead, combine
 from reproductions.paper2.pairs.losses import (
     PairBatch,
-    distance,
     hardest_negatives,
     margin_loss,
     paraphrase_groups,
@@ -27,24 +26,6 @@ def test_margin_loss_by_hand() -> None:
     """d = 0.2 for a paraphrase; max(0, 0.5 - 0.2) and max(0, 0.5 - 1) for none: (0.2 + 0.3 + 0) / 3."""
     u, v = vectors(1.0, 1.0, 1.0), 3 * vectors(0.8, 0.8, 0.0)
     assert margin_loss(u, v, torch.tensor([1.0, 0.0, 0.0]), 0.5).item() == pytest.approx(0.5 / 3, abs=1e-6)
-
-
-def test_triplet_loss_by_hand() -> None:
-    """One pair of label 0 at a cosine of 0.8: (a, a, b) and (b, b, a) lose 0.5 + 0 - 0.2 each."""
-    groups = torch.tensor([[0, 1]])
-    loss = triplet_loss(vectors(1.0), vectors(0.8), torch.tensor([0.0]), groups, 0.5)
-    assert loss.item() == pytest.approx(0.3, abs=1e-6)
-
-
-def test_triplets_take_the_hardest_negative() -> None:
-    """Paraphrases at 0.8 and a pair of label 0, (0.6, 0.0) from the first: a's hardest is the one at 0.6."""
-    u, v = vectors(1.0, 0.6), vectors(0.8, 0.0)
-    labels, groups = torch.tensor([1.0, 0.0]), torch.tensor([[0, 0], [1, 2]])
-    near = 0.2
-    hardest = {"a": 0.4, "p": 1 - (0.8 * 0.6 + 0.6 * 0.8)}
-    other = 1 - 0.8  # of (0.6, 0.8) and (0, 1)
-    expected = [0.5 + near - hardest["a"], 0.5 - other, 0.5 + near - hardest["p"], 0.5 - other]
-    assert triplet_loss(u, v, labels, groups, 0.5).item() == pytest.approx(np.mean(expected), abs=1e-6)
 
 
 def test_triplet_loss_against_loops() -> None:
@@ -138,7 +119,3 @@ def test_losses_of_the_library(strategy: str) -> None:
     ranking = np.mean([np.log(np.exp(row).sum()) - row[place] for place, row in enumerate(logits)])
     expected = {"cosent": np.log1p(np.exp(20 * (0.6 - 0.8))), "ranking": ranking}[strategy]
     assert found == pytest.approx(expected, abs=1e-4)
-
-
-def test_distance_is_zero_for_one_direction() -> None:
-    assert distance(vectors(0.8), 9 * vectors(0.8)).item() == pytest.approx(0.0, abs=1e-6)

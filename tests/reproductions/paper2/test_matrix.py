@@ -1,7 +1,6 @@
 """The cells of paper 2's matrix, one stage after the other, on the sample pairs and a small encoder."""
 
 import csv
-import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
 
 from reproductions.encoders.trainable import PairEncoder
 from reproductions.grid import cell as grid
@@ -293,15 +291,6 @@ def test_an_intermediate_task_that_is_absent(workspace: Path, tmp_path: Path, mo
     assert result("tiny-mean-intermediate", STARTS).unavailable == Unavailable("the set stsb is absent")
 
 
-def test_a_cell_is_a_model_of_sentence_transformers(workspace: Path) -> None:
-    """Trained, so not the encoder that it started from."""
-    material = load_pair_data(PAIRS)
-    sentences = material.sentences[:5]
-    theirs = SentenceTransformer(str(CELLS / "tiny-mean-siamese"), device="cpu").encode(sentences)
-    before = SentenceTransformer(str(CELLS / "tiny-mean-cosine"), device="cpu").encode(sentences)
-    assert not np.allclose(theirs, before, atol=1e-3)
-
-
 @pytest.mark.fault(27)
 def test_a_cell_that_was_run_again_is_the_same(workspace: Path) -> None:
     """And nothing is trained a second time: its checkpoint has every epoch."""
@@ -321,14 +310,6 @@ def _refuse_gradients(group: Any) -> Any:
         return group(self, tokens)
 
     return checked
-
-
-def test_what_trains_nothing_encodes_nothing(workspace: Path) -> None:
-    """The sentences are encoded once for all strategies that do not train the encoder."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PairEncoder, "forward", None)
-        run(paraphrase, "tiny", "mean", "cosine")
-        run(combinations, "tiny", "mean")
 
 
 def test_weights_that_are_not_here(workspace: Path) -> None:
@@ -402,21 +383,6 @@ def test_figures_as_rows(workspace: Path) -> None:
     cell = result("2", COMBINATIONS / "tiny-mean")
     assert (cell.place["strategy"], cell.seeds) == ("u,v", [1, 2])
     assert one.value == pytest.approx(np.mean([run.figures["accuracy"] for run in cell.there]), abs=1e-4)
-
-
-def test_cells_of_other_pairs_do_not_count(workspace: Path) -> None:
-    path = CELLS / "tiny-mean-ranking" / grid.ABOUT
-    kept = path.read_text()
-    path.write_text(json.dumps(json.loads(kept) | {"data": "other"}))
-    known = paths.COUNTERS / "paraphrase@tiny-mean-ranking.json"  # with the SHA-256 of the cell
-    counted = known.read_text()
-    known.unlink()
-    run(pair_results)
-    cells = accuracies()
-    path.write_text(kept)
-    known.write_text(counted)
-    run(pair_results)
-    assert cells[PairCell("tiny", "mean", "", "ranking")].value == NOT_RUN
 
 
 @pytest.mark.parametrize("model", [STARTS / "tiny-mean-combined", CELLS / "tiny-mean-logistic", PARAPHRASER])
@@ -527,17 +493,6 @@ def test_a_search_leaves_those_of_other_strategies(searched: list[Result]) -> No
     assert [len(rate_rows(searched, name, "validation")) for name in ("pair", "siamese")] == [3, 1]
     again = rates.merged(searched, [row for row in searched if row.strategy == "siamese"])
     assert len(again) == len(searched)
-
-
-def test_the_table_of_rates(searched: list[Result]) -> None:
-    table = rates.table(searched)
-    assert table and [title for title, _ in table.blocks] == ["tiny MEAN, pair", "tiny MEAN, siamese"]
-    assert [name for name, _ in table.blocks[0][1]] == [
-        "learning rate 0.005",
-        "learning rate 0.1",
-        "learning rate 1e+30",
-    ]
-    assert table.notes == [rates.DIVERGED.reason] and rates.table([]) is None
 
 
 def test_of_equal_rates_the_lowest_is_chosen() -> None:

@@ -133,11 +133,6 @@ def test_a_learnt_weight_is_no_place_on_the_grid() -> None:
     assert (gain.weight, gain.metric, verdict(gain)) == ("roles", "pearson gain", "better")
 
 
-def test_the_largest_weights_come_first() -> None:
-    weights = {"a": 0.1, "b": -0.5, "c": 0.25, "d": 0.0, "e": 0.01, "f": 0.02, "g": 0.03}
-    assert paper_3.largest(weights) == "b −0.50, c +0.25, a +0.10, g +0.03, f +0.02, e +0.01"
-
-
 def write_sick(directory: Path, pairs: PairSet) -> BenchmarkData:
     """A directory of benchmark sets with the test split of one."""
     columns = [["test"] * 3, pairs.sentences1, pairs.sentences2, pairs.scores, [None] * 3]

@@ -108,10 +108,6 @@ def laid_out(encoder: PairEncoder, weight: Weight) -> TokenizedTask:
     return tokenize_task(sets, {TEXT: DOG}, encoder, Weights(weight, encoder.dimension), Counters("pairs"))
 
 
-def test_the_scores_are_on_one(data: TokenizedTask) -> None:
-    assert data.ratings["train"].tolist() == [0.0, 0.25, 0.75, 1.0]
-
-
 def test_a_text_is_tokenised_once_and_its_component_behind(data: TokenizedTask, encoder: PairEncoder) -> None:
     sentences = len(data.parts)
     assert sentences == 7  # the dog is there twice
@@ -418,13 +414,6 @@ def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
     counters = Counters("pairs")
     assert len(task_pairs("samples+labels", INPUTS, counters)["train"].sentences1) == 125
     assert counters.dropped == {"pair of samples dev": 1, "pair of samples test": 1}
-
-
-def test_a_cell_that_learns_its_weight(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = run_cell(monkeypatch, "tiny", "samples", "one")
-    (run,) = read_cell(cell).there
-    assert run.seed == 1  # before training it is the encoder alone
-    assert run.notes[0].keys() == {"loss", "dev", "component"}
 
 
 @pytest.mark.parametrize("name", ["tiny", "away"])

@@ -25,6 +25,7 @@ from sentence_distillery.io.artifacts import read_json
 from stages import paths
 from stages.ablations import fine_tuned_student, mlp_head
 from stages.ablations import seeds as seeds_stage
+from stages.ablations.all_systems import students
 from stages.distillation import student
 from stages.paper1 import fasttext, paper1_ablation, paper_student, refine, simcse, skipgram
 from stages.params import load_params
@@ -145,6 +146,9 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
         StudentSystem(StaticEncoder.load(paths.FINE_TUNED_STUDENT), "student, fine-tuned"),
         contrasted,
     ]
+    there = {name: load() for name, load in students()}  # of which `domain` and `all_systems` have further figures
+    assert list(there) == [system.name for system in own if isinstance(system, StudentSystem)][1:]
+    assert all(isinstance(encoder, StaticEncoder) for encoder in there.values())
     write_results(SEEDS / "own.csv", [result for system in own for result in measured(system, sets, 2)])
     assert read_results(SEEDS / "own.csv") == [row for row in read_results(SEEDS / "2.csv") if row.system != "FastText"]
 

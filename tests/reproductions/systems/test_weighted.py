@@ -9,7 +9,7 @@ import pytest
 from reproductions.paper1.word_vectors.weighting import Weighting
 from reproductions.systems.options import Evaluate
 from reproductions.systems.systems import StudentSystem, System, TeacherSystem, WordSystem
-from reproductions.systems.weighted import Scheme, embed, fit_schemes, save_schemes, without
+from reproductions.systems.weighted import Scheme, embed, fit_schemes, save_schemes
 from sentence_distillery.io.artifacts import read_tensors
 from sentence_distillery.io.ragged import Floats, TokenIds
 from tests.workspace import demo_params
@@ -100,13 +100,6 @@ def test_silent_tokens_count_in_the_mean_alone(student: StudentSystem, teacher: 
             if scheme.weights is not None:
                 assert not scheme.weights[list(system.silent)].any()
                 assert scheme.weights.sum() > 0
-
-
-def test_without() -> None:
-    tokens = TokenIds.from_lists([[0, 5, 0, 3], [0], [], [3, 5]])
-    left = without(tokens, (0, 3))
-    assert left.ids.tolist() == [5, 5]
-    assert left.lengths.tolist() == [1, 0, 0, 1]
 
 
 def test_saved_files(words: WordSystem, tmp_path: Path) -> None:

@@ -270,6 +270,7 @@ def test_what_cannot_be_read(payload: bytes, encoding: str | None, reason: str) 
 
 
 def test_encodings_undone() -> None:
+    """A body may be as long as the limit."""
     raw = zlib.compressobj(wbits=-15)
     for payload, encoding in (
         (gzip.compress(b"a") + gzip.compress(b"b"), "x-gzip"),
@@ -278,7 +279,8 @@ def test_encodings_undone() -> None:
         (gzip.compress(zlib.compress(b"ab")), "deflate, gzip"),
         (b"ab", "identity"),
     ):
-        assert decompressed(payload, encoding, 50) == b"ab"
+        limit = len(zlib.compress(b"ab")) if "," in encoding else len(b"ab")
+        assert decompressed(payload, encoding, limit) == b"ab"
 
 
 @pytest.mark.parametrize(

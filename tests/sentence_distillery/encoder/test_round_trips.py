@@ -4,7 +4,6 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -64,16 +63,6 @@ def test_saved_by_model2vec(tmp_path: Path, precision: Precision, dimension: int
     np.testing.assert_allclose(ours.encode(TEXTS), theirs.encode(TEXTS), atol=1e-5 if exact else 1e-2)
     before = load(tmp_path / "ours", truncate_dim=dimension).encode(TEXTS)
     np.testing.assert_allclose(ours.encode(TEXTS), before, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "options", [{"quantize_to": "int8"}, {"quantize_to": "float16"}, {"vocabulary_quantization": 20}]
-)
-def test_made_smaller_by_model2vec(static_student: Path, tmp_path: Path, options: dict[str, Any]) -> None:
-    """In other types, and with rows that tokens share."""
-    theirs = StaticModel.from_pretrained(static_student, **options)
-    theirs.save_pretrained(tmp_path / "theirs")
-    np.testing.assert_allclose(load(tmp_path / "theirs").encode(TEXTS), theirs.encode(TEXTS), atol=5e-3)
 
 
 def test_types_that_model2vec_changed_leave_no_step(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`explore --static`: a folder of files that a browser opens from the disk, without a server and without a network."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -136,6 +137,8 @@ def test_the_command(text_file: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert f"6 texts in {target}, " in done.stderr
     assert len(list(target.glob("data-*"))) == 1
+    named = re.findall(r'(?:src|href)="([\w-]+\.(?:js|css))"', (target / "index.html").read_text(encoding="utf-8"))
+    assert len(named) > 3 and all((target / name).is_file() for name in named)
     done = subprocess.run([*command, "--static", str(target), "--port", "0"], capture_output=True, text=True)
     assert done.returncode == 1
     assert "leave --port and --key out" in done.stderr

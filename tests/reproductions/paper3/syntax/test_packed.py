@@ -41,6 +41,14 @@ def test_what_is_neither_tensor_nor_json_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.fault(21)
+def test_a_pickle(tmp_path: Path) -> None:
+    """As Stanza writes its models: no fallback to `torch.load`."""
+    torch.save(MODEL, tmp_path / "pos.safetensors")
+    with pytest.raises(InputError, match=r"is not a packed Stanza model .*Copy the file again"):
+        unpack(tmp_path / "pos.safetensors")
+
+
 @pytest.mark.fault(22)
 def test_a_safetensors_file_of_another_kind(tmp_path: Path) -> None:
     """Without the metadata of a packed model."""

@@ -13,7 +13,7 @@ from reproductions.paper3.syntax import parsing as parse
 from reproductions.paper3.syntax.parsing import TreeCache, parse_missing, shards_of, write_trees
 from reproductions.paper3.syntax.trees import DROPPED, Tree, read_trees
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.io.artifacts import InputError, read_table
+from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.options import Shards
 from stages import paths
@@ -21,7 +21,6 @@ from stages.benchmarks.benchmarks import main as make_benchmarks
 from stages.paper3 import parse as parse_stage
 from tests.workspace import ROOT, write_params
 
-HERE = Shards(processes=1, dask=None)
 MODELS = ROOT / paths.PARSER
 
 
@@ -117,10 +116,6 @@ def test_reasons_come_back(tmp_path: Path) -> None:
     assert (found.kept, dict(found.dropped)) == (1, {"too long": 1})
 
 
-def test_nothing_is_missing(tmp_path: Path) -> None:
-    assert parse_missing(TreeCache(tmp_path, "models", 30), [], MODELS, HERE) == (0, 0.0)
-
-
 @pytest.mark.parametrize(("kind", "processes"), [("cpu", 2), ("cuda", 1)])
 def test_processes_do_not_share_a_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, processes: int
@@ -139,8 +134,3 @@ def test_processes_do_not_share_a_gpu(
     where = Shards(processes=2, dask=None)
     assert parse_missing(TreeCache(tmp_path, "models", 30), shards, MODELS, where) == (3, 0.0)
     assert asked == [processes]
-
-
-def test_a_shard_that_was_never_made(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        TreeCache(tmp_path, "models", 30).get(["nothing"])
