@@ -222,8 +222,11 @@ def _of_applied(seen: Seen, after: Tree) -> list[str]:
     but = {path for path in {*reference, *after} if _within(path, _links(seen))} | seen.meanwhile
     for path, entry in seen.before.items():
         # What is as it should be stays as it is: files beside those of an output; in a directory, of which DVC does
-        # not note which files are executable, those that `dvc repro` restores without that; one that it makes a link.
-        untouched = path not in reference or _followed(reference[path]) == ("file", entry[1])
+        # not note which files are executable, those that `dvc repro` restores without that; one that it makes a link,
+        # or that the user has made one.
+        file = seen.root / path
+        content = file.read_bytes() if entry[0] == "link" and file.is_file() else entry[1]
+        untouched = path not in reference or _followed(reference[path]) == ("file", content)
         if _within(path, seen.outs) and untouched and after.get(path) == entry and not here:
             but.add(path)
     found = changes("dvc repro", _files(reference, but), _files(after, but))
