@@ -102,6 +102,7 @@ def _list_texts(options: argparse.Namespace) -> None:
     from sentence_distillery.distillation.distill import texts_to_embed
     from sentence_distillery.io.artifacts import write_table
 
+    # The same texts as those of the training, in the same order
     found = texts_to_embed(
         _texts(options.texts, _reading(options)),
         language=options.language,
@@ -287,6 +288,8 @@ def _write_page(options: argparse.Namespace) -> None:
     static_site.check_encoder(encoder)
     static_site.check_directory(options.static)
     limit = static_site.LIMIT if options.limit is None else options.limit
+
+    # Nothing is read before it is known that the page can be written
     collection = read_collection(encoder, [Path(given) for given in options.texts], _reading(options), limit)
     size = static_site.write_site(collection, Path(options.model).resolve().name, options.static)
     texts = f"{len(collection.texts):,} texts" + (f", {collection.left_out:,} left out" * bool(collection.left_out))
@@ -434,6 +437,8 @@ def _similarity_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     _texts_arguments(parser)
+
+    # The teacher, and what it reads
     parser.add_argument(
         "--teacher",
         help="directory, hub id, package:<name>, module:function, or a .parquet file of vectors (text, vector)",
@@ -451,6 +456,8 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="only write the texts for the teacher to a .parquet file, to embed them elsewhere",
     )
+
+    # Where training starts, and the size of the encoder
     parser.add_argument(
         "--start-from",
         metavar="ENCODER",
@@ -464,6 +471,8 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         help="size limit of the encoder's files, above 0; held-out texts decide how many tokens and dimensions are "
         "kept, up to --dimension; prints the trials",
     )
+
+    # The tokens, and how their vectors are stored
     parser.add_argument(
         "--vocabulary",
         type=int,
@@ -481,6 +490,8 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="add a lexical channel: better for search, worse for rating similarity",
     )
+
+    # The training
     parser.add_argument("--epochs", type=int, help="passes over the text, at least 1 (default: 5 to 20, by its size)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random draws, from 0 to 4,294,967,295 (1)")
     parser.add_argument(
@@ -505,12 +516,15 @@ def _texts_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
+    # Pairs with human ratings
     parser.add_argument(
         "pairs", nargs="*", type=Path, help=f"table with the columns sentence1, sentence2 and score: {TABLES}"
     )
     parser.add_argument(
         "--pair-columns", nargs=3, metavar=("FIRST", "SECOND", "SCORE"), help="other names of these three columns"
     )
+
+    # Texts without labels
     parser.add_argument(
         "--texts", nargs="+", type=Path, default=[], metavar="FILE", help=f"texts without labels: .txt, .md, {TABLES}"
     )
@@ -518,10 +532,14 @@ def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--revision", help="commit of a teacher that is a hub id")
     _reading_arguments(parser)
     parser.add_argument("--maximum", type=int, help="maximum number of texts to compare, at least 3 (2,000)")
+
+    # Benchmark sets
     parser.add_argument("--sets", nargs="+", default=[], metavar="NAME", help="benchmark sets, such as scifact")
     parser.add_argument(
         "--benchmarks", type=Path, help="directory of the benchmark sets, which the stage `benchmarks` writes"
     )
+
+    # Of the ratings, and the encoder
     parser.add_argument(
         "--scale",
         nargs=2,
@@ -534,6 +552,8 @@ def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _compress_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, help="directory of the smaller encoder")
+
+    # How small it is to be
     parser.add_argument("--dimension", type=int, help="dimensions to keep, from 1 to the encoder's")
     parser.add_argument(
         "--vocabulary", type=int, metavar="TOKENS", help="tokens to keep; rare words are cut into pieces"
@@ -543,6 +563,8 @@ def _compress_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         help="above 0; search on --texts for the best encoder of this size, and print the trials",
     )
+
+    # How its numbers are stored, and in which files
     _precision_argument(parser, "default: levels")
     parser.add_argument(
         "--format",
@@ -550,6 +572,8 @@ def _compress_arguments(parser: argparse.ArgumentParser) -> None:
         default="model",
         help="onnx: for onnxruntime and transformers.js; without --dimension and --precision the stored table stays",
     )
+
+    # What decides which directions and tokens are kept
     parser.add_argument(
         "--texts",
         metavar="FILE",
@@ -578,6 +602,8 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         "teacher's vectors",
     )
     _reading_arguments(parser)
+
+    # Where the page is, and who may read it
     parser.add_argument("--limit", type=int, help="maximum number of texts, at least 1 (100,000; with --static 20,000)")
     parser.add_argument(
         "--static", type=Path, metavar="DIRECTORY", help="write the page to a directory of static files, and end"
@@ -590,12 +616,16 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sections", nargs="+", metavar="URL", help="start pages; the crawl stays below their paths")
+
+    # Who asks, and what is kept
     parser.add_argument("--contact", required=True, help="your e-mail address or web page, sent in the User-Agent")
     parser.add_argument("--output", type=Path, required=True, help="directory of the articles, in Parquet")
     parser.add_argument("--state", type=Path, default=Path("crawl-state"), help="directory that keeps fetched pages")
     parser.add_argument(
         "--snapshot", default="1", help="name of the snapshot; a new name crawls again and fetches only new pages"
     )
+
+    # Which pages, and how fast
     parser.add_argument("--articles", help="regular expression that matches in the URL of an article")
     parser.add_argument("--pages", type=int, default=10_000, help="maximum number of pages, at least 1 (10,000)")
     parser.add_argument(

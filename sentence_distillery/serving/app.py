@@ -77,6 +77,7 @@ class Page:
 
     def _alike(self, index: int, where: Where | None) -> dict[str, object]:
         collection = self._collection
+        # None if there are only the student's vectors
         teacher = collection.alike_for_teacher(index, CANDIDATES, where)
         return {
             **self._row(index),
@@ -106,6 +107,7 @@ class Page:
             {"index": index, "place": self._place(index), "text": cut(self._collection.texts[index], TITLE)}
             for index in self._map.drawn.tolist()
         ]
+        # Computed once a map; it takes longer than the others should wait
         kept = await run_in_threadpool(lambda found: found.kept, self._map)
         return JSONResponse({"points": points, "method": self._map.method, "kept": kept})
 

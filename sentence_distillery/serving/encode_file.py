@@ -40,6 +40,7 @@ def batches(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     waiting: list[pa.RecordBatch] = []
     for given in rows:
         for start in range(0, len(given), BATCH):
+            # A part that would make the batch too long begins the next one
             part = given.slice(start, BATCH)
             if waiting and sum(map(len, waiting)) + len(part) > BATCH:
                 yield _joined(waiting)
@@ -95,6 +96,7 @@ def npy_writer(path: Path, columns: pa.Schema, dimension: int) -> Iterator[Write
             count += len(vectors)
             file.write(vectors.astype("<f4", copy=False).tobytes())
 
+        # Once without the count of rows, and at the end with it
         header()
         yield write
         file.seek(0)

@@ -41,6 +41,7 @@ class Map:
             return point
         if not self.vectors[index].any():
             return None
+        # One that is not drawn stands amid the drawn ones that are closest to it
         nearest = np.argsort(-(self.vectors[self.drawn] @ self.vectors[index]), kind="stable")[:PLACED_BY]
         amid: Floats = self.points[nearest].mean(axis=0)
         return amid
@@ -83,6 +84,7 @@ def _leading(vectors: Floats) -> Floats:
     projected = np.zeros((len(vectors), 2), np.float32)
     if len(vectors):
         centred = vectors - vectors.mean(axis=0)
+        # eigh has the least first
         leading = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :2]
         projected[:, : leading.shape[1]] = centred @ leading
     return projected
@@ -103,5 +105,6 @@ def _within(points: Floats) -> Floats:
     if not len(points):
         return points
     low, high = points.min(axis=0), points.max(axis=0)
+    # One scale for both axes
     within: Floats = ((points - (low + high) / 2) / max(float((high - low).max()) / 2, 1e-9)).astype(np.float32)
     return within
