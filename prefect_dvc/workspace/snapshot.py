@@ -1,6 +1,7 @@
 """A commit of the workspace as it is, with uncommitted and new files; neither a branch nor the index changes."""
 
 import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,6 +88,7 @@ def _tree(
         of_index = {"GIT_INDEX_FILE": str(index)}
         if own is not None and own.exists():
             shutil.copy2(own, index)  # with its own time, or git would not look again at files that are as old
+            _look_at_all(root, of_index)
         else:
             git(root, "read-tree", "HEAD", **of_index)
         listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
@@ -98,6 +100,16 @@ def _tree(
         if written is not None:
             _put_as_they_are(root, written, of_index)
         return git(root, "write-tree", **of_index)
+
+
+def _look_at_all(root: Path, of_index: Mapping[str, str]) -> None:
+    """Let git look at all files of an index, but not at those that a sparse workspace lacks."""
+    rows = [(row[0], row[2:]) for row in paths(git(root, "ls-files", "-v", "-z", **of_index))]
+    assumed = [path for flag, path in rows if flag.islower()]
+    skipped = [path for flag, path in rows if flag in "sS" and os.path.lexists(root / path)]
+    for option, listed in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)):
+        if listed:
+            git(root, "update-index", option, "-z", "--stdin", given="\0".join(listed), **of_index)
 
 
 def _put_as_they_are(root: Path, outputs: Sequence[str], of_index: Mapping[str, str]) -> None:

@@ -750,6 +750,21 @@ def test_a_program_whose_content_the_cache_has_too(tmp_path: Path) -> None:
     assert "-rwxr-xr-x" in (root / "p").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+@pytest.mark.fault(46)
+def test_files_that_git_is_not_to_look_at(flag: str, tmp_path: Path) -> None:
+    """The snapshot had them as before the edit, so `apply` took them for files that the run had written."""
+    root = new(tmp_path / "workspace", {"a": {"cmd": "cat in > o", "deps": ["in"], "outs": ["o"]}}, **{"in": "1\n"})
+    commit(root)
+    git(root, "update-index", flag, "in")
+    write(root / "in", "2\n")
+    assert pipeline(root).returncode == 0
+    write(root / "in", "3\n")
+    name = max((root / ".dvc/tmp/runs").glob("2*.lock")).stem
+    assert prefect_dvc(root, "apply", name).status == 0
+    assert [(root / each).read_text(encoding="utf-8") for each in ("in", "o")] == ["3\n", "2\n"]
+
+
 def test_links_in_a_circle(tmp_path: Path) -> None:
     """A run ended with a traceback, also if no stage reads them; DVC goes on."""
     root = new(tmp_path / "workspace", {"a": {"cmd": "cat in > o", "deps": ["in"], "outs": ["o"]}}, **{"in": "1\n"})
