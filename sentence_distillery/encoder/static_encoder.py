@@ -212,6 +212,19 @@ class StaticEncoder(Adapters):
     ) -> Self:
         """Load a model whose files were found, and which threads may be reading; otherwise as `from_pretrained`.
 
+        Args:
+            files: The files of the model, as `model_files` finds them.
+            truncate_dim: The dimensions to keep, from 1 to the model's.
+            lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000.
+            lexical_dimension: The numbers of the lexical channel, a multiple of 8 up to 65,536.
+
+        Returns:
+            The encoder.
+
+        Raises:
+            InputError: If a file is damaged or missing, as in `from_pretrained`.
+            ValueError: If a number is out of its range, or the model has no lexical channel.
+
         Example:
             >>> from sentence_distillery.encoder.persistence.files import model_files
             >>> StaticEncoder.from_files(model_files("released")).dimension

@@ -9,7 +9,9 @@ Memory is bounded: a line has at most LONGEST_LINE bytes or characters.
 """
 
 import codecs
+import gzip
 import io
+import zlib
 from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from functools import partial
@@ -48,6 +50,23 @@ BINARY = {  # the first bytes -> what the file is, and what to do with it
 _RESTORE = "Restore the file, or leave it out."
 
 
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes have been taken off, with these put back."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        taken = self._head[: len(view)] or self._rest.read(len(view))
+        self._head = self._head[len(view) :]
+        view[: len(taken)] = taken
+        return len(taken)
+
+
 def without_compression(path: Path) -> str:
     """Return the suffix of a file in lower case, without that of a compression.
 
@@ -62,10 +81,17 @@ def without_compression(path: Path) -> str:
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading, unpacked; raises InputError, naming the file, if it cannot be read."""
     try:
-        # Opened by Python, since Arrow takes no path whose name is not UTF-8.
-        with path.open("rb") as file, pa.input_stream(file, COMPRESSED.get(path.suffix.lower())) as stream:
-            yield cast(BinaryIO, stream)
-    except (OSError, pa.ArrowException) as error:
+        match COMPRESSED.get(path.suffix.lower()):
+            case "gzip":
+                with gzip.open(path) as stream:
+                    yield cast(BinaryIO, stream)
+            case "zstd":
+                with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, "zstd") as unpacked:
+                    yield cast(BinaryIO, unpacked)
+            case _:
+                with path.open("rb") as file:
+                    yield file
+    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or str(error).strip()
         raise InputError(f"{path} cannot be read: {reason}. {_RESTORE}") from error
 
@@ -104,9 +130,9 @@ def lines_of(stream: BinaryIO, name: object) -> Iterator[str]:
 
     Raises InputError if the content is not text, a line is not in the file's encoding or is too long.
     """
-    whole = io.BufferedReader(cast(io.RawIOBase, stream), HEAD)
-    head = whole.peek(HEAD)
+    head = stream.read(HEAD)
     refuse_binary(name, head)
+    whole = io.BufferedReader(_Rejoined(head, stream), HEAD)
 
     # The encoding and the ends of lines show in the beginning of a file.
     encoding, start = encoding_of(head), decoded_head(head)
