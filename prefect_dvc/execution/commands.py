@@ -66,17 +66,18 @@ class Commands:
         with self._lock:
             if self.closed:
                 raise StageError(f"The run is being stopped; {command[-1]} was not started.")
-            process = subprocess.Popen(
-                supervised(command),
-                cwd=place,
-                env=without_git(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                bufsize=0,
-                start_new_session=True,
-                pass_fds=locks(),
-            )
+            with locks() as descriptors:
+                process = subprocess.Popen(
+                    supervised(command),
+                    cwd=place,
+                    env=without_git(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    bufsize=0,
+                    start_new_session=True,
+                    pass_fds=descriptors,
+                )
             self._processes.add(process)
         try:
             yield process

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -31,6 +32,7 @@ GIT_PLACES = (  # set for a hook, and by tools around git; they would lead git t
     "GIT_WORK_TREE",
 )
 _locks = set[int]()  # descriptors of the locks that this process holds
+_changing = threading.Lock()  # held while one is added or closed, or while a command is started with all of them
 
 
 class HeldError(Exception):
@@ -53,11 +55,13 @@ def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
         file.truncate(0)  # a killed holder left its name
         file.write(holder)
         file.flush()
-        _locks.add(file.fileno())
+        with _changing:
+            _locks.add(file.fileno())
         try:
             yield
         finally:
-            _locks.discard(file.fileno())
+            with _changing:
+                _locks.discard(file.fileno())
             file.truncate(0)
 
 
@@ -99,9 +103,14 @@ def supervised(command: Sequence[str]) -> list[str]:
     return [sys.executable, "-I", "-S", SUPERVISOR, str(os.getpid()), *command]
 
 
-def locks() -> list[int]:
-    """Return the descriptors of the locks that this process holds, for a supervisor to hold them, too."""
-    return sorted(_locks)
+@contextmanager
+def locks() -> Iterator[list[int]]:
+    """Yield the descriptors of the locks that this process holds, for a supervisor to hold them, too.
+
+    Another thread closes none of them until the block ends: a process that is given a closed one does not start.
+    """
+    with _changing:
+        yield sorted(_locks)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

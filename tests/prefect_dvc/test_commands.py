@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 from prefect_dvc.execution.commands import Commands
 from prefect_dvc.execution.run import open_in_place, open_run
-from prefect_dvc.system.process import held, supervised
+from prefect_dvc.system.process import held, locks, supervised
 from tests.waiting import FOREVER, LIMIT, wait_until
 
 from .conftest import make_repository, stage
@@ -158,3 +159,25 @@ def test_errors_of_the_block_stay_as_they_are(tmp_path: Path) -> None:
         raise ZeroDivisionError
     with pytest.raises(ZeroDivisionError), open_run(root, profile=None, gpu="local", overrides={}, **options):
         raise ZeroDivisionError
+
+
+def test_no_lock_is_closed_while_a_command_starts(tmp_path: Path) -> None:
+    """The end of one stage closed its lock while the command of another was started with it: it did not start."""
+    held_now, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with held(tmp_path / "lock", "another stage"):
+            held_now.set()
+            over.wait(LIMIT)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held_now.wait(LIMIT)
+    with locks() as descriptors:
+        over.set()
+        thread.join(0.5)
+        assert thread.is_alive()
+        assert all(os.fstat(descriptor) for descriptor in descriptors)
+    thread.join()
+    with locks() as descriptors:
+        assert descriptors == []
