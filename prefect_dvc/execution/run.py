@@ -31,6 +31,7 @@ from prefect_dvc.execution.slots import Slots, turn
 from prefect_dvc.execution.stages import Stages
 from prefect_dvc.settings.parameters import check_words, configure
 from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, track_outputs
+from prefect_dvc.workspace.contents import is_beyond
 from prefect_dvc.workspace.directory import prune, worktree
 from prefect_dvc.workspace.inputs import bring_inputs
 from prefect_dvc.workspace.snapshot import refuse_read_only
@@ -191,7 +192,8 @@ def _has_remote(repo: Repo, log: Log) -> bool:
 def _check_out(repo: Repo) -> None:
     """Check out all outputs that are at hand; DVC would warn of each that no stage has made yet.
 
-    Those below a path that is a file now are left out: a run of other stages has nothing to do with them.
+    Those below a path that is a file now are left out, and those beyond a link that leads out, where the user's own
+    data is: a run of other stages has nothing to do with them.
     """
     logger = logging.getLogger("dvc_data.index.checkout")
     level = logger.level
@@ -200,7 +202,8 @@ def _check_out(repo: Repo) -> None:
     absent = {name.lower(): {"url": f"{repo.tmp_dir}/no-remote"} for name in _unusable_remotes(repo)}
     repo.config["remote"] = {**remotes, **absent}
     paths = [out.fs_path for out in repo.index.outs]
-    free = [path for path in paths if not any(parent.is_file() for parent in Path(path).parents)]
+    inside = [path for path in paths if not is_beyond(Path(repo.root_dir), path)]
+    free = [path for path in inside if not any(parent.is_file() for parent in Path(path).parents)]
     if paths and not free:
         return
     try:

@@ -1,5 +1,6 @@
 """The content of a path, as DVC hashes it: {"": "7d8f..."} of a file, {"a/b.txt": "09b1...", ...} of a directory."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +40,11 @@ def inside(entries: Iterable[Any], top: Path) -> Iterator[tuple[str, Any]]:
     for one in files(entries):
         if (place := Path(one.fs_path)).is_relative_to(top):
             yield place.relative_to(top).as_posix(), one
+
+
+def is_beyond(top: Path, path: str) -> bool:
+    """Return whether a path of the repository at `top` lies beyond a link, to a directory that is not in there."""
+    return not Path(os.path.realpath((top / path).parent)).is_relative_to(os.path.realpath(top))
 
 
 @dataclass(frozen=True)

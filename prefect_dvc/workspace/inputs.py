@@ -23,7 +23,7 @@ from typing import Any
 from dvc.repo import Repo
 
 from prefect_dvc.settings.graph_files import parameter_files
-from prefect_dvc.workspace.contents import contents, covers, files, inside, overlaps, recorded
+from prefect_dvc.workspace.contents import contents, covers, files, inside, is_beyond, overlaps, recorded
 from prefect_dvc.workspace.git import (
     LINK,
     REPOSITORY,
@@ -112,6 +112,8 @@ def _refuse_outside(stages: Sequence[Any], root: Path, top: Path) -> None:
     for node in stages:
         named = files([*node.deps, *node.outs])
         entries = [one.def_path for one in named if not Path(one.fs_path).is_relative_to(top)]
+        written = node.outs if node.cmd and not node.frozen else []
+        entries += [one.def_path for path, one in inside(written, top) if is_beyond(root, path)]
         if own := [path for path in entries if Path(path).is_absolute() and Path(path).is_relative_to(root)]:
             raise WorkspaceError(
                 f"Stage '{node.addressing}' has {own[0]}, an absolute path into the repository: in a run it leads to "
@@ -187,6 +189,8 @@ def _bring_edited(stages: Sequence[Any], others: Sequence[Any], workspace: Repo,
     for node, own in [*((node, True) for node in stages), *((node, False) for node in others)]:
         for path, out in inside(node.outs, top):
             made = own and _is_made(node, out)
+            if is_beyond(top, path):
+                continue
             if not out.use_cache or not ((root / path).exists() or (made and path in tracked)):
                 continue
             if made and path not in tracked and not ((root / path).is_dir() and (top / path).is_dir()):

@@ -765,6 +765,31 @@ def test_files_that_git_is_not_to_look_at(flag: str, tmp_path: Path) -> None:
     assert [(root / each).read_text(encoding="utf-8") for each in ("in", "o")] == ["3\n", "2\n"]
 
 
+@pytest.mark.fault(46)
+def test_outputs_beyond_a_link_that_leads_out(tmp_path: Path) -> None:
+    """A run of another stage put what dvc.lock has in the place of what the user had edited there."""
+    stages = {
+        "a": {"cmd": "mkdir -p far/d/e && echo 1 > far/d/f && echo 1 > far/p", "outs": ["far/d", "far/p"]},
+        "b": {"cmd": "echo 2 > o", "outs": ["o"]},
+    }
+    root, far = new(tmp_path / "workspace", stages), tmp_path / "far"
+    dvc_("repro", "--quiet", cwd=root)
+    shutil.move(root / "far", far)
+    (root / "far").symlink_to(far)
+    for file in (far / "d/f", far / "p"):
+        file.unlink()
+        write(file, "mine\n")
+    before = {path.relative_to(far): path.is_file() and path.read_bytes() for path in far.rglob("*")}
+    commit(root)
+    done = pipeline(root, "--target", "b", "--apply", "--force")
+    assert done.returncode == 0, done.stderr
+    assert {path.relative_to(far): path.is_file() and path.read_bytes() for path in far.rglob("*")} == before
+    done = pipeline(root)
+    assert done.returncode == 1
+    assert "Stage 'a' has far/d, which lies outside of the repository" in done.stderr
+    assert {path.relative_to(far): path.is_file() and path.read_bytes() for path in far.rglob("*")} == before
+
+
 def test_links_in_a_circle(tmp_path: Path) -> None:
     """A run ended with a traceback, also if no stage reads them; DVC goes on."""
     root = new(tmp_path / "workspace", {"a": {"cmd": "cat in > o", "deps": ["in"], "outs": ["o"]}}, **{"in": "1\n"})
