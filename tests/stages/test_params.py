@@ -60,7 +60,7 @@ def test_every_profile_composes_and_validates(profile: str, tmp_path: Path) -> N
     params = load(tmp_path, composed(profile))
     assert params.name == profile
     with pytest.raises(ValueError, match="frozen"):
-        params.clean.language = "de"
+        params.clean.language = "de"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("site", SITES)
