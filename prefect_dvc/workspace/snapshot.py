@@ -107,9 +107,10 @@ def _look_at_all(root: Path, of_index: Mapping[str, str]) -> None:
     rows = [(row[0], row[2:]) for row in paths(git(root, "ls-files", "-v", "-z", **of_index))]
     assumed = [path for flag, path in rows if flag.islower()]
     skipped = [path for flag, path in rows if flag in "sS" and os.path.lexists(root / path)]
-    for option, listed in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)):
+    given = ["-z", "--stdin"]
+    for options, listed in ((["--no-assume-unchanged", *given], assumed), (["--no-skip-worktree", *given], skipped)):
         if listed:
-            git(root, "update-index", option, "-z", "--stdin", given="\0".join(listed), **of_index)
+            git(root, "update-index", *options, given="\0".join(listed), **of_index)
 
 
 def _put_as_they_are(root: Path, outputs: Sequence[str], of_index: Mapping[str, str]) -> None:
