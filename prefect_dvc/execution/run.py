@@ -195,17 +195,17 @@ def _check_out(repo: Repo) -> None:
     Those below a path that is a file now are left out, and those beyond a link that leads out, where the user's own
     data is: a run of other stages has nothing to do with them.
     """
+    paths = [out.fs_path for out in repo.index.outs]
+    inside = [path for path in paths if not is_beyond(Path(repo.root_dir), path)]
+    free = [path for path in inside if not any(parent.is_file() for parent in Path(path).parents)]
+    if paths and not free:  # DVC takes an empty list for all
+        return
     logger = logging.getLogger("dvc_data.index.checkout")
     level = logger.level
     logger.setLevel(logging.ERROR)
     remotes = repo.config["remote"]
     absent = {name.lower(): {"url": f"{repo.tmp_dir}/no-remote"} for name in _unusable_remotes(repo)}
     repo.config["remote"] = {**remotes, **absent}
-    paths = [out.fs_path for out in repo.index.outs]
-    inside = [path for path in paths if not is_beyond(Path(repo.root_dir), path)]
-    free = [path for path in inside if not any(parent.is_file() for parent in Path(path).parents)]
-    if paths and not free:
-        return
     try:
         repo.checkout(free if free != paths else None, allow_missing=True, force=True)  # all that is there is a copy
     except FileNotFoundError as error:  # at its end DVC marks programs as executable, also one that is missing

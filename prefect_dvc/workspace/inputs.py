@@ -189,9 +189,8 @@ def _bring_edited(stages: Sequence[Any], others: Sequence[Any], workspace: Repo,
     for node, own in [*((node, True) for node in stages), *((node, False) for node in others)]:
         for path, out in inside(node.outs, top):
             made = own and _is_made(node, out)
-            if is_beyond(top, path):
-                continue
-            if not out.use_cache or not ((root / path).exists() or (made and path in tracked)):
+            there = (root / path).exists() or (made and path in tracked)
+            if not out.use_cache or not there or is_beyond(top, path):
                 continue
             if made and path not in tracked and not ((root / path).is_dir() and (top / path).is_dir()):
                 continue
