@@ -137,9 +137,9 @@ class Run:
             raise NotHandedOffError(f"The result of stage '{stage.name}' is here, but does not fit its inputs.")
         return Outcome.RAN_ON_GPU if there is Outcome.RAN else found
 
-    def _mutex(self, stage: Stage) -> AbstractContextManager[bool]:
+    def _mutex(self, stage: Stage) -> AbstractContextManager[None]:
         if stage.needs.mutex is None:
-            return contextlib.nullcontext(enter_result=False)
+            return contextlib.nullcontext()
         holder = f"stage '{stage.name}' of run {self.name}"
         lock = self.root / MUTEXES / f"{stage.needs.mutex}.lock"
         return turn([lock], holder, stopped=lambda: self.commands.closed)
@@ -319,7 +319,7 @@ def open_in_place(root: Path, *, target: str | None, force: bool, parallel: int,
                 work.close()
 
 
-def _alone_in(root: Path, log: Log) -> AbstractContextManager[bool]:
+def _alone_in(root: Path, log: Log) -> AbstractContextManager[None]:
     """Wait for another run in the workspace itself, and for commands that a killed one has left."""
     told = "Waiting for {}, which works in this workspace, or for the end of its commands."
     me = f"{' '.join(['prefect-dvc', *sys.argv[1:]])} (process {os.getpid()})"

@@ -97,8 +97,8 @@ def turn(
     *,
     told: Callable[[str], None] = lambda others: None,
     stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[bool]:
-    """Wait until one of some locks is free, and hold it; yield whether it had to wait. A killed process holds none.
+) -> Iterator[None]:
+    """Wait until one of some locks is free, and hold it. A killed process holds none.
 
     `told` is told once who holds them, who read `holder`. Raises StageError as soon as `stopped`.
     """
@@ -111,4 +111,4 @@ def turn(
                 told(others)
             waited = True
             time.sleep(POLL_SECONDS)
-        yield waited
+        yield

@@ -75,20 +75,20 @@ class Stages:
                     return outcome
                 self.write()
                 key = None if force else dvc_private.run_key(stage)
-            with self._alone(stage, key, log) as another:
-                if another:
+            with self._alone(stage, key, log):
+                if key is not None:  # another run may have ended this work since; dvc.lock here knows nothing of it
                     with self._dvc(stage, log):
-                        if self._restore(stage, log, pull=False):
+                        if self._restore(stage, log, pull=False, locked=False):
                             return Outcome.RESTORED
                 self._run(stage, log, timeout, environment)
                 with self._dvc(stage, log):
                     self._save(stage)
         return Outcome.RAN
 
-    def _alone(self, stage: Any, key: str | None, log: Log) -> AbstractContextManager[bool]:
-        """Wait while another run of this workspace does the same work; yield whether one did. Raises StageError."""
+    def _alone(self, stage: Any, key: str | None, log: Log) -> AbstractContextManager[None]:
+        """Wait while another run of this workspace does the same work. Raises StageError."""
         if key is None:
-            return nullcontext(enter_result=False)
+            return nullcontext()
         told = "Waiting for the same work in another run: {}. This run takes its result."
         return turn(
             [self._root / KEYS / f"{key}.lock"],

@@ -5,11 +5,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from prefect_dvc.execution.outcome import Outcome
+from prefect_dvc.execution.run import open_run
+from prefect_dvc.execution.stages import Stages
 from prefect_dvc.settings.parameters import assignments
 from prefect_dvc.workspace.directory import RUNS
 from tests.waiting import LIMIT, wait_until
@@ -107,15 +112,16 @@ def test_a_failed_stage(chain: Path) -> None:
 
 
 def test_two_equal_runs_at_once(chain: Path, tmp_path: Path) -> None:
-    """One works, the other waits and takes its result; a third one with other parameters waits for nobody."""
+    """One works, the other waits and takes its result, not what dvc.lock has for other inputs."""
+    pipeline(chain, "--apply")
     go, ran = tmp_path / "go", tmp_path / "ran.log"
-    set_param(chain, "a", until=str(go))
+    set_param(chain, "a", until=str(go), value=2)
     environment = os.environ | {"STAGE_LOG": str(ran)}
     logs = [tmp_path / f"{number}.log" for number in range(2)]
     runs = []
     for log, sign in zip(logs, ("a: at work", "Waiting for the same work in another run"), strict=True):
         with log.open("w") as file:
-            runs.append(subprocess.Popen(command(), cwd=chain, env=environment, stdout=file, stderr=file))
+            runs.append(subprocess.Popen(command("--apply"), cwd=chain, env=environment, stdout=file, stderr=file))
         wait_until(partial(_says, log, sign), sign, runs[-1])
     go.touch()
     assert [run.wait(LIMIT) for run in runs] == [0, 0]
@@ -123,6 +129,21 @@ def test_two_equal_runs_at_once(chain: Path, tmp_path: Path) -> None:
     ends = [log.read_text(encoding="utf-8").splitlines()[-1] for log in logs]
     assert ends[0].startswith("Ran: a") or "; Ran: a" in ends[0]
     assert ends[1].startswith("Restored: a")
+    assert (chain / "d.txt").read_text(encoding="utf-8").startswith("a 2\n")
+
+
+def test_an_equal_run_that_ends_between(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """regression: if another run ended after the look into the run-cache and before the lock, the stage ran again."""
+    alone = Stages._alone
+
+    def late(*arguments: Any) -> AbstractContextManager[None]:
+        assert last_line(pipeline_of_a_new_process(pair)) == "Ran: a, b"
+        return alone(*arguments)
+
+    options: dict[str, Any] = {"profile": None, "overrides": {}, "target": "a", "parallel": 1, "force": False}
+    with open_run(pair, **options, gpu="local", log=print) as run:
+        monkeypatch.setattr(Stages, "_alone", late)
+        assert run.bring_up_to_date(run.stages[0], print) is Outcome.RESTORED
 
 
 def test_an_entry_that_another_run_writes_now(pair: Path) -> None:
