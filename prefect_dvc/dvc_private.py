@@ -159,15 +159,21 @@ def entry_path(repo: Repo, key: str, value: str) -> Path:
     return Path(repo.stage_cache._get_cache_path(key, value))
 
 
-def locked_result(stage: Any) -> Any | None:
-    """Return a stage with the outputs that dvc.lock has, if it has them for the present inputs; None if not.
+def recorded_result(stage: Any) -> tuple[str, dict[str, Any]] | None:
+    """Return the key and the content of a stage in dvc.lock; None if that lacks an output or has another command.
 
     It must come before whatever notes the present inputs in the stage, as `run_key` does.
     """
-    same = not stage.changed_stage() and stage.deps_cached() and all(out.hash_info for out in stage.outs)
-    if not same or not _can_hash(stage):
+    if stage.changed_stage() or not all(out.hash_info for out in stage.outs) or not _can_hash(stage):
         return None
-    return stage.repo.stage_cache._create_stage(to_single_stage_lockfile(stage), wdir=stage.wdir)
+    return str(_get_stage_hash(stage)), key_content(stage)
+
+
+def locked_result(stage: Any, recorded: tuple[str, dict[str, Any]] | None) -> Any | None:
+    """Return a stage with the outputs that dvc.lock has recorded, if they are those of the present inputs."""
+    if recorded is None or recorded[0] != run_key(stage):
+        return None
+    return stage.repo.stage_cache._create_stage(recorded[1], wdir=stage.wdir)
 
 
 def earlier_result(stage: Any) -> Any | None:

@@ -64,8 +64,8 @@ def gpu_stage(protocol: int, request: dict[str, Any]) -> State[None]:
     if protocol != PROTOCOL:
         return Failed(
             name=REFUSED,
-            message=f"Home uses version {protocol} of the hand-off, the clone {Path.cwd()} version {PROTOCOL}: check "
-            "out the same revision of flows/ in both.",
+            message=f"The caller uses version {protocol} of the hand-off, the clone {Path.cwd()} version {PROTOCOL}: "
+            "install the same version of prefect-dvc on both sides.",
         )
     try:
         with beating():

@@ -47,6 +47,7 @@ class Stages:
         self._plan = {stage.addressing: stage for stage in plan}
         self._ranks = {name: rank for rank, name in enumerate(self._plan)}
         self._one, self._ignored = threading.RLock(), IgnoredOutputs()
+        self._recorded: dict[str, Any] = {}  # what dvc.lock has of stages that have changed
         self._unwritten: list[Any] = []  # stages that dvc.lock does not have yet as they are now
         self._locks: dict[Path, list[str]] = {}
         for stage in filter(_is_in_lock, plan):
@@ -76,9 +77,9 @@ class Stages:
                 self.write()
                 key = None if force else dvc_private.run_key(stage)
             with self._alone(stage, key, log):
-                if key is not None:  # another run may have ended this work since; dvc.lock here knows nothing of it
+                if key is not None:  # another run may have ended this work since
                     with self._dvc(stage, log):
-                        if self._restore(stage, log, pull=False, locked=False):
+                        if self._restore(stage, log, pull=False):
                             return Outcome.RESTORED
                 self._run(stage, log, timeout, environment)
                 with self._dvc(stage, log):
@@ -195,7 +196,11 @@ class Stages:
         if pull:
             with self._remote():
                 dvc_private.pull_missing_inputs(stage)
-        candidates = [dvc_private.locked_result(stage) if locked else None, dvc_private.earlier_result(stage)]
+        name = stage.addressing
+        if name not in self._recorded:  # before the present inputs are noted in the stage, here or by its command's end
+            self._recorded[name] = dvc_private.recorded_result(stage)
+        recorded = self._recorded[name] if locked else None
+        candidates = [dvc_private.locked_result(stage, recorded), dvc_private.earlier_result(stage)]
         if pull and not any(found is not None and found.outs_cached() for found in candidates):
             with self._remote():
                 candidates.append(self._fetched(stage, candidates))

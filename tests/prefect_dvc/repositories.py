@@ -25,6 +25,7 @@ Tree = dict[str, tuple[str, bytes]]  # kind and content, by path
 
 JOIN = """\
 # sh join.sh file|append|folder|many|tools OUT WORDS -- INPUTS: the words, and names and texts of all their files
+if [ "$FAILS_ONCE" ] && mkdir "$FAILS_ONCE/$(echo "$*" | cksum | tr ' ' -)" 2> /dev/null; then exit 1; fi
 how=$1 out=$2 words=; shift 2
 while [ "$1" != -- ]; do words="$words $1"; shift; done
 shift
@@ -113,7 +114,7 @@ class Stage:
         inside = [f"{out}/f1" for out in self.names.values()] * (self.how not in ("file", "append"))
         return [*self.names.values(), *inside, *_around(self.out)]
 
-    def entry(self, world: Path) -> dict[str, Any]:
+    def entry(self, world: Path, retries: int) -> dict[str, Any]:
         """Its entry of dvc.yaml; `world` is the directory around the repository."""
         up, key = "../" * bool(self.home), PARAMS.get(self.param, "")
         out = up + self.out + {"": "", "foreach": "-${item}", "matrix": "-${item.v}"}[self.each]
@@ -127,6 +128,7 @@ class Stage:
             "wdir": "sub" if self.home == "wdir" else "",
             "frozen": self.frozen,
             "always_changed": self.always,
+            "meta": {"retries": retries} if retries else {},
         }
         body: dict[str, Any] = {"cmd": shlex.join(words), self.section: [{out: flags} if flags else out]}
         body |= {name: value for name, value in optional.items() if value}
@@ -150,6 +152,7 @@ class Case:
     target: str = ""
     set: bool = False
     force: bool = False
+    fails_once: bool = False  # each command, in the first of two attempts
     ignored_params: bool = False
     autostage: bool = False
     cache_type: str = ""
@@ -248,6 +251,7 @@ def cases(draw: st.DrawFn) -> Case:
         target=draw(st.sampled_from(["", *targets])),
         set=mode != "here" and draw(_rarely()),
         force=draw(_rarely()),
+        fails_once=draw(st.sampled_from([False] * 3 + [True])),
         ignored_params=draw(_rarely()),
         autostage=draw(_rarely()),
         cache_type=draw(_some("", "hardlink", "symlink", usual=8)),
@@ -380,8 +384,9 @@ def cached(root: Path, content: bytes) -> Path:
 
 
 def _write_stages(case: Case, root: Path) -> None:
-    above = {stage.name: stage.entry(root.parent) for stage in case.stages if stage.home != "below"}
-    below = {stage.name: stage.entry(root.parent) for stage in case.stages if stage.home == "below"}
+    entries = {stage: stage.entry(root.parent, int(case.fails_once)) for stage in case.stages}
+    above = {stage.name: entry for stage, entry in entries.items() if stage.home != "below"}
+    below = {stage.name: entry for stage, entry in entries.items() if stage.home == "below"}
     write_yaml(root / "dvc.yaml", {"vars": ["conf/v.yaml"], "stages": above})
     if below:
         write_yaml(root / "sub/dvc.yaml", {"vars": ["../params.yaml", "../conf/v.yaml"], "stages": below})

@@ -103,7 +103,8 @@ def see(case: Case, template: Path, base: Path) -> Seen:
     (base / "away").rename(world)
     runs, meanwhile = root / ".dvc/tmp/runs", set[str]()
     known = set(runs.glob("2*.lock"))
-    done = prefect_dvc(root, *case.words())
+    (base / "once").mkdir()
+    done = prefect_dvc(root, *case.words(), FAILS_ONCE=str(base / "once") if case.fails_once else "")
     names = _summary(done.out) if done.status == 0 and not case.here else []
     run = next((lock.with_suffix("") for lock in runs.glob("2*.lock") if lock not in known), None)
     if case.mode == "later" and done.status == 0 and run is not None:

@@ -22,6 +22,7 @@ from prefect_dvc.workers.handoff import hand_off
 from tests.waiting import wait_until
 
 from .conftest import make_repository, pipeline, stage
+from .test_pipeline import last_line
 
 GB = 10**9
 FLAKY = '''\
@@ -260,3 +261,15 @@ def test_retries_and_a_timeout(tmp_path: Path) -> None:
     assert "Attempt 1 of 2 of flaky has failed; the next begins." in done.stdout
     assert "flaky: Ran" in done.stdout
     assert "Stage 'slow' was ended after its timeout of 0.1 s (`meta` in dvc.yaml)." in done.stderr
+
+
+def test_another_attempt_works_on_the_present_inputs(tmp_path: Path) -> None:
+    """regression: after a failed attempt, the next took what dvc.lock had for other inputs, and was "Restored"."""
+    line = f"test ! -e {tmp_path / 'once'} || {{ rm {tmp_path / 'once'}; exit 1; }}; cp input.txt output.txt"
+    copied = {"cmd": line, "deps": ["input.txt"], "outs": ["output.txt"], "meta": {"retries": 1}}
+    root = make_repository(tmp_path / "workspace", {"copied": copied})
+    for text in ("before", "after"):
+        (root / "input.txt").write_text(text, encoding="utf-8")
+        (tmp_path / "once").touch()
+        assert last_line(pipeline(root, "--apply")) == "Ran: copied"
+        assert (root / "output.txt").read_text(encoding="utf-8") == text
