@@ -203,7 +203,10 @@ class _Change:
 
 def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
     place = Path(repo.root_dir) / path
+    now = Content() if place.is_symlink() and not place.is_dir() else contents(repo, place, output.hash_name)
     target, source = cached(repo, output.now, output.hash_name), None
+    if target is None and now.total == output.now:  # it is there, and DVC's cache has lost it
+        target = now
     if target is None and not output.cached and (directory / path).exists():
         # The workspace's own .dvcignore leaves out all that lies below .dvc. A link may lead nowhere by now.
         found = Content()
@@ -212,7 +215,6 @@ def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
         target, source = (found, directory / path) if found.total == output.now else (None, None)
     if target is None:
         return _Change(place, output, None, None)
-    now = Content() if place.is_symlink() and not place.is_dir() else contents(repo, place, output.hash_name)
     write = [name for name, oid in target.files.items() if now.files.get(name) != oid]
     additional = [name for name in now.files if name not in target.files]
     another_kind = ("" in now.files) != ("" in target.files)

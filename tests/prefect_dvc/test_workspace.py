@@ -120,6 +120,24 @@ def test_edited_data_that_a_stage_reads_by_a_link(source: str, tmp_path: Path) -
     assert (root / "o").read_text(encoding="utf-8") == "2\n"
 
 
+def test_data_that_is_in_its_place_and_no_longer_in_the_cache(tmp_path: Path) -> None:
+    """`apply` refused a run, since DVC's cache had lost an object, though the workspace had the file as it should be."""
+    stages = {"a": {"cmd": "cp notes.csv a.txt", "deps": ["notes.csv"], "outs": ["a.txt"]}}
+    root = new(tmp_path / "workspace", stages, **{"notes.csv": "1\n"})
+    dvc_("add", "--quiet", "notes.csv", cwd=root)
+    commit(root)
+    write(root / "notes.csv", ROWS)
+    assert pipeline(root).returncode == 0
+    (run,) = (root / ".dvc/tmp/runs").glob("2*.lock")
+    name = hashlib.md5(ROWS.encode()).hexdigest()
+    (root / ".dvc/cache/files/md5" / name[:2] / name[2:]).unlink()
+    refused = prefect_dvc(root, "apply", run.stem)  # a.txt has the same content, and is not there
+    assert "are not to be had any more" in refused.err and "notes.csv" not in refused.err
+    write(root / "a.txt", ROWS)
+    assert prefect_dvc(root, "apply", run.stem).status == 0
+    assert name in (root / "notes.csv.dvc").read_text(encoding="utf-8")
+
+
 def test_programs_that_the_cache_has_lost(tmp_path: Path) -> None:
     """DVC's checkout ends at the first program that is missing, before it has marked the others as executable."""
     stages = {"a": {"cmd": "./z.sh > a.txt", "deps": ["z.sh"], "outs": ["a.txt"]}}
