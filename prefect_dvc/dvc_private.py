@@ -29,6 +29,7 @@ from dvc.stage.run import _enforce_cmd_list, _make_cmd, _pull_missing_deps, get_
 from dvc.stage.serialize import to_single_stage_lockfile
 
 logging.getLogger("dvc").setLevel(logging.WARNING)  # a run says itself what happens
+NOTED = ("hash_name", "hash_info", "meta", "obj", "files")  # of an input or an output
 OWN = "prefect-dvc"  # begins the name under which DVC's file rwlock has the stages of runs
 
 
@@ -159,21 +160,26 @@ def entry_path(repo: Repo, key: str, value: str) -> Path:
     return Path(repo.stage_cache._get_cache_path(key, value))
 
 
-def recorded_result(stage: Any) -> tuple[str, dict[str, Any]] | None:
-    """Return the key and the content of a stage in dvc.lock; None if that lacks an output or has another command.
+def noted(stage: Any) -> list[tuple[Any, dict[str, Any]]]:
+    """Return what is noted of each input and output of a stage: at first that which dvc.lock has, for `note_again`."""
+    return [(entry, {name: vars(entry).get(name) for name in NOTED}) for entry in (*stage.deps, *stage.outs)]
+
+
+def note_again(before: list[tuple[Any, dict[str, Any]]]) -> None:
+    """Note what was noted before: `run_key`, and the end of a command, note the present inputs and outputs."""
+    for entry, values in before:
+        vars(entry).update(values)
+
+
+def locked_result(stage: Any) -> Any | None:
+    """Return a stage with the outputs that dvc.lock has, if it has them for the present inputs; None if not.
 
     It must come before whatever notes the present inputs in the stage, as `run_key` does.
     """
-    if stage.changed_stage() or not all(out.hash_info for out in stage.outs) or not _can_hash(stage):
+    same = not stage.changed_stage() and stage.deps_cached() and all(out.hash_info for out in stage.outs)
+    if not same or not _can_hash(stage):
         return None
-    return str(_get_stage_hash(stage)), key_content(stage)
-
-
-def locked_result(stage: Any, recorded: tuple[str, dict[str, Any]] | None) -> Any | None:
-    """Return a stage with the outputs that dvc.lock has recorded, if they are those of the present inputs."""
-    if recorded is None or recorded[0] != run_key(stage):
-        return None
-    return stage.repo.stage_cache._create_stage(recorded[1], wdir=stage.wdir)
+    return stage.repo.stage_cache._create_stage(to_single_stage_lockfile(stage), wdir=stage.wdir)
 
 
 def earlier_result(stage: Any) -> Any | None:

@@ -47,7 +47,7 @@ class Stages:
         self._plan = {stage.addressing: stage for stage in plan}
         self._ranks = {name: rank for rank, name in enumerate(self._plan)}
         self._one, self._ignored = threading.RLock(), IgnoredOutputs()
-        self._recorded: dict[str, Any] = {}  # what dvc.lock has of stages that have changed
+        self._noted = {name: dvc_private.noted(stage) for name, stage in self._plan.items()}
         self._unwritten: list[Any] = []  # stages that dvc.lock does not have yet as they are now
         self._locks: dict[Path, list[str]] = {}
         for stage in filter(_is_in_lock, plan):
@@ -77,9 +77,9 @@ class Stages:
                 self.write()
                 key = None if force else dvc_private.run_key(stage)
             with self._alone(stage, key, log):
-                if key is not None:  # another run may have ended this work since
+                if key is not None:  # another run may have ended this work since; dvc.lock here knows nothing of it
                     with self._dvc(stage, log):
-                        if self._restore(stage, log, pull=False):
+                        if self._restore(stage, log, pull=False, locked=False):
                             return Outcome.RESTORED
                 self._run(stage, log, timeout, environment)
                 with self._dvc(stage, log):
@@ -132,7 +132,11 @@ class Stages:
 
     @contextmanager
     def _files(self, stage: Any) -> Iterator[None]:
-        """Let no other DVC process have the files of a stage."""
+        """Let no other DVC process have the files of a stage, of which that is noted which dvc.lock has.
+
+        An attempt that failed has noted other inputs, with which the outputs of before would count as unchanged.
+        """
+        dvc_private.note_again(self._noted[stage.addressing])
         files = dvc_private.files_of(stage)
         with self._one, _one_line(stage.addressing):
             files.__enter__()
@@ -196,11 +200,7 @@ class Stages:
         if pull:
             with self._remote():
                 dvc_private.pull_missing_inputs(stage)
-        name = stage.addressing
-        if name not in self._recorded:  # before the present inputs are noted in the stage, here or by its command's end
-            self._recorded[name] = dvc_private.recorded_result(stage)
-        recorded = self._recorded[name] if locked else None
-        candidates = [dvc_private.locked_result(stage, recorded), dvc_private.earlier_result(stage)]
+        candidates = [dvc_private.locked_result(stage) if locked else None, dvc_private.earlier_result(stage)]
         if pull and not any(found is not None and found.outs_cached() for found in candidates):
             with self._remote():
                 candidates.append(self._fetched(stage, candidates))

@@ -27,6 +27,8 @@ KNOWN = {
     "dvc.stage.run.get_executable": "e6e3f98647452346",
     "dvc.stage.run.prepare_kwargs": "b7f2672fdcd47784",
     "dvc.stage.serialize.to_single_stage_lockfile": "a8510947237441d0",
+    "dvc.output.Output.save": "778821cfa71d84b1",
+    "dvc.dependency.param.ParamsDependency.save": "066e195e66c92fa8",
     "dvc.repo.Repo.__init__": "158aa00cbed6e32b",
     "dvc.stage.Stage.changed": "1425cb5a6a8ca831",
     "dvc.stage.Stage.reproduce": "a4fd0ff85381f2a5",

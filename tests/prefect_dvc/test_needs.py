@@ -263,11 +263,14 @@ def test_retries_and_a_timeout(tmp_path: Path) -> None:
     assert "Stage 'slow' was ended after its timeout of 0.1 s (`meta` in dvc.yaml)." in done.stderr
 
 
-def test_another_attempt_works_on_the_present_inputs(tmp_path: Path) -> None:
-    """regression: after a failed attempt, the next took what dvc.lock had for other inputs, and was "Restored"."""
+@pytest.mark.parametrize("persist", [False, True])
+def test_another_attempt_works_on_the_present_inputs(persist: bool, tmp_path: Path) -> None:
+    """regression: after a failed attempt, the next took what dvc.lock had for other inputs, and did not run."""
     line = f"test ! -e {tmp_path / 'once'} || {{ rm {tmp_path / 'once'}; exit 1; }}; cp input.txt output.txt"
-    copied = {"cmd": line, "deps": ["input.txt"], "outs": ["output.txt"], "meta": {"retries": 1}}
-    root = make_repository(tmp_path / "workspace", {"copied": copied})
+    outs = [{"output.txt": {"persist": persist}}]
+    root = make_repository(
+        tmp_path / "workspace", {"copied": {"cmd": line, "deps": ["input.txt"], "outs": outs, "meta": {"retries": 1}}}
+    )
     for text in ("before", "after"):
         (root / "input.txt").write_text(text, encoding="utf-8")
         (tmp_path / "once").touch()

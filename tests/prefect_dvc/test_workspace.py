@@ -17,7 +17,6 @@ from prefect_dvc.artifacts import plots
 from prefect_dvc.settings.graph_files import parameter_files, targets
 from prefect_dvc.settings.parameters import known_keys
 from prefect_dvc.system.editable import editable_packages
-from prefect_dvc.workspace.directory import REFS
 
 from .conftest import git, write_yaml
 from .conftest import pipeline as pipeline_of_a_new_process
@@ -121,7 +120,7 @@ def test_edited_data_that_a_stage_reads_by_a_link(source: str, tmp_path: Path) -
 
 
 def test_data_that_is_in_its_place_and_no_longer_in_the_cache(tmp_path: Path) -> None:
-    """`apply` refused a run, since DVC's cache had lost an object, though the workspace had the file as it should be."""
+    """`apply` refused a run, since DVC's cache had lost an object, though the workspace had the file itself."""
     stages = {"a": {"cmd": "cp notes.csv a.txt", "deps": ["notes.csv"], "outs": ["a.txt"]}}
     root = new(tmp_path / "workspace", stages, **{"notes.csv": "1\n"})
     dvc_("add", "--quiet", "notes.csv", cwd=root)
@@ -243,8 +242,7 @@ def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
     assert "neither DVC's cache nor git has a copy: o/notes.txt. Move them elsewhere" in done.stderr
     assert (root / "o/made.txt").read_text(encoding="utf-8") == "1\n"
     (root / "o/notes.txt").rename(root / "notes.txt")
-    name = git(root, "for-each-ref", "--sort=-refname", "--format=%(refname)", REFS).splitlines()[0].removeprefix(REFS)
-    assert prefect_dvc(root, "apply", name.strip("/")).status == 0
+    assert prefect_dvc(root, "apply", done.stderr.split()[-1]).status == 0
     assert (root / "o/made.txt").read_text(encoding="utf-8") == "2\n"
     write(root / "o/made.txt", "by hand\n")
     done = pipeline(root, "--apply")
