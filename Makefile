@@ -9,7 +9,7 @@
 #                  GRAPH_EXAMPLES=500 random repositories
 # make torture     every file of a small run damaged, every stage killed: an hour; TORTURE=<directory> to go on there
 # make graphs      the engine compared with `dvc repro` on public DVC projects: MIRROR=<snapshots>, NAMES=<file>
-# make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in; DATABASE=postgresql
+# make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in
 # make bench       sentences a second, compared with model2vec, sentence-transformers and the teacher
 # make fuzz        the native core compared with tokenizers on random texts, also under sanitizers; FROM="<file> ..." tries
 #                  their texts, TEXTS=<number> for each model
@@ -118,7 +118,7 @@ graphs: NAMES ?= measurements/graphs/names.txt
 graphs: WORK ?= build/graphs
 
 ui: $(READY)
-	python -m flows.ui $(if $(PORT),--port $(PORT)) $(if $(DATABASE),--database $(DATABASE))
+	python -m flows.ui $(if $(PORT),--port $(PORT))
 
 bench: $(READY)
 	python -m measurements.kinds $(if $(FROM),--from $(FROM))

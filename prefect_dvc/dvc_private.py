@@ -203,11 +203,16 @@ def fetch_entry(repo: Repo, key: str) -> bool:
     remote = run_cache_remote(repo)
     if remote.fs.protocol in ("http", "https"):
         return False
-    place = remote.fs.join(remote.path, "runs", key[:2], key)
+    place = remote_entry(remote, key)
     names = sorted(remote.fs.name(path) for path in remote.fs.find(place)) if remote.fs.exists(place) else []
     for name in names[:1]:
         generic.copy(remote.fs, remote.fs.join(place, name), repo.cache.legacy.fs, str(entry_path(repo, key, name)))
     return bool(names)
+
+
+def remote_entry(remote: Any, *parts: str) -> str:
+    """Return the path of an entry, or of all those of a key, in the store of `run_cache_remote`."""
+    return str(remote.fs.join(remote.path, "runs", parts[0][:2], *parts))
 
 
 def run_cache_remote(repo: Repo) -> Any:

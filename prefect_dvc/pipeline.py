@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,6 +30,7 @@ from prefect_dvc.workspace.snapshot import refuse_read_only
 
 QUEUE = Path(".dvc/tmp/queue")  # of runs of a Prefect server: SQLite bears only a few at a time
 SECONDS_TO_STOP = 30.0  # for a remote to answer, before a stopped run ends without it
+say = partial(print, flush=True)
 
 
 def run_in_threads(run: Run, progress: Progress | None = None) -> None:
@@ -115,11 +117,6 @@ def _with_server(given: dict[str, Any], overrides: Mapping[str, Any], *, apply: 
         state = pipeline(**named, overrides=dict(overrides), apply=apply, return_state=True)
     if not state.is_completed():
         raise Refusal(state.message)
-
-
-def say(line: str) -> None:
-    """Print a line at once."""
-    print(line, flush=True)
 
 
 def stop(signum: int, frame: object) -> NoReturn:

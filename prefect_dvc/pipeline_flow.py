@@ -45,7 +45,7 @@ def stage_task(run: Run, stage: Stage, name: str) -> State[None]:
     try:
         outcome = run.bring_up_to_date(stage, get_run_logger().info)
     except StageError as error:
-        if run.commands.closed:
+        if run.work.commands.closed:
             return Cancelled(message="The run was stopped.")
         return Failed(message=str(error))
     context = TaskRunContext.get()
@@ -118,7 +118,7 @@ def run_as_tasks(run: Run) -> None:
     try:
         wait(list(futures.values()))
     finally:
-        run.commands.end()
+        run.work.commands.end()
     publish_stages(run)
     run.check()
     publish(run)

@@ -257,9 +257,8 @@ def _retrain(
     changed = {"profile": profile, "site": site, **overrides}
     why = "\n".join([verdict.reason, *(f"{name}: {value}" for name, value in changed.items() if value is not None)])
     version = promotion.promote(root, run.name, settings.channel, instead_of=before, why=why)
-    reason = (
-        f"{version.name} is at {settings.channel.stage}. {verdict.reason} Back: {command(settings.channel, 'rollback')}"
-    )
+    back = command(settings.channel, "rollback")
+    reason = f"{version.name} is at {settings.channel.stage}. {verdict.reason} Back: {back}"
     return Verdict(Decision.PROMOTED, reason, verdict.details)
 
 

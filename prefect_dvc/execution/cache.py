@@ -69,9 +69,8 @@ def broken(cache: Path, name: str, known: dict[str, int] | None = None) -> Itera
 
 
 def _read(file: Path) -> dict[str, int]:
-    with suppress(OSError, ValueError):
-        found = json.loads(file.read_text(encoding="utf-8"))
-        return found if isinstance(found, dict) else {}
+    with suppress(OSError, TypeError, ValueError):  # the last two if it holds something else
+        return dict(json.loads(file.read_text(encoding="utf-8")))
     return {}
 
 

@@ -24,7 +24,7 @@ from dvc.repo import Repo
 from prefect_dvc import dvc_private
 from prefect_dvc.errors import Refusal, SettingsError, reasons
 from prefect_dvc.execution.cache import cache_of, remove_broken
-from prefect_dvc.execution.commands import Commands, Log
+from prefect_dvc.execution.commands import Log
 from prefect_dvc.execution.graph import GraphError, Stage, nodes, read_graph
 from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.slots import Slots, turn
@@ -77,11 +77,6 @@ class Run:
     seconds: dict[str, float] = field(default_factory=dict)  # of the stages that have ended
     gate: Callable[[Stage], None] | None = None  # called after each stage; it may raise StageError
 
-    @property
-    def commands(self) -> Commands:
-        """Return the commands that run now."""
-        return self.work.commands
-
     def bring_up_to_date(self, stage: Stage, log: Log) -> Outcome:
         """Run one stage, unless it is unchanged; its upstream must be up to date. Raises StageError."""
         begun = time.monotonic()
@@ -109,7 +104,7 @@ class Run:
             except NotHandedOffError:
                 raise
             except StageError as error:
-                if self.commands.closed:
+                if self.work.commands.closed:
                     raise
                 log(f"Warning: {error}\nAttempt {attempt} of {attempts} of {stage.name} has failed; the next begins.")
         return self._anywhere(stage, log)
@@ -142,7 +137,7 @@ class Run:
             return contextlib.nullcontext()
         holder = f"stage '{stage.name}' of run {self.name}"
         lock = self.root / MUTEXES / f"{stage.needs.mutex}.lock"
-        return turn([lock], holder, stopped=lambda: self.commands.closed)
+        return turn([lock], holder, stopped=lambda: self.work.commands.closed)
 
     def in_threads(self, log: Callable[[Stage, str], None], done: Callable[[Stage, Outcome], None]) -> None:
         """Run all stages, each as soon as its upstream is done, and call `done` for it. Raises PipelineError."""
@@ -163,7 +158,7 @@ class Run:
                         if future.exception() is None:
                             order.done(name)
             finally:
-                self.commands.end()
+                self.work.commands.end()
         self.check()
 
     def check(self) -> None:

@@ -101,7 +101,7 @@ def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]
         tolerance = tolerance_of(metric, tolerances)
         if tolerance is not None:
             before, after = promoted.metrics[metric], new.metrics.get(metric)
-            allowed = _allowed(tolerance, before)
+            allowed = allowed_loss(tolerance, before)
             problem = _benchmark_problem(metric, promoted, new) or _problem(metric, before, after, allowed)
             interval = of_draws(promoted.draws.get(metric, ()), new.draws.get(metric, ()))
             rows.append(Row(metric, before, after, allowed, problem, interval))
@@ -136,7 +136,7 @@ def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]
     """
     known = sorted(metrics or ())
     for pattern, tolerance in tolerances.items():
-        _allowed(tolerance, 1.0)
+        allowed_loss(tolerance, 1.0)
         if metrics is not None and not any(fnmatchcase(metric, pattern) for metric in known):
             hint = nearest(pattern, known, f"the metrics are {', '.join(known)}.", cutoff=0.4)
             raise ToleranceError(f"'{pattern}' fits none of the metrics; {hint}")
@@ -165,11 +165,6 @@ def _refuse_unfit(compared: Iterable[str], gains: Mapping[str, Tolerance]) -> No
         raise ToleranceError(f"No metric that has a tolerance fits the least gains: {', '.join(gains)}.")
 
 
-def share(limit: Tolerance) -> float:
-    """Return a limit as a share: 0.1, or "10%". Raises ToleranceError."""
-    return _allowed(limit, 1.0)
-
-
 def lacking_gain(rows: Sequence[Row], gains: Mapping[str, Tolerance]) -> str | None:
     """Say why a model that loses nothing is still no reason to change; None if some metric gains enough.
 
@@ -180,7 +175,7 @@ def lacking_gain(rows: Sequence[Row], gains: Mapping[str, Tolerance]) -> str | N
     wanted = [(row, gain) for row in rows if (gain := tolerance_of(row.metric, gains)) is not None]
     short = []
     for row, least in wanted:
-        need, gain = _allowed(least, row.promoted), _gain(row.metric, row.promoted, row.new)
+        need, gain = allowed_loss(least, row.promoted), _gain(row.metric, row.promoted, row.new)
         if gain >= need - 1e-9 and not _is_noise(row):
             return None
         noise = f" outside the noise, which goes {_between(row.interval)}" if gain >= need - 1e-9 else ""
@@ -213,8 +208,8 @@ def _gain(metric: str, promoted: float | None, new: float | None) -> float:
     return promoted - new if _is_error(metric) else new - promoted
 
 
-def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
-    """Return the allowed loss, in the metric's unit; raises ToleranceError."""
+def allowed_loss(tolerance: Tolerance, promoted: float | None = 1.0) -> float:
+    """Return the allowed loss, in the metric's unit, or as a share of 1: 0.1, or "10%". Raises ToleranceError."""
     share = isinstance(tolerance, str) and tolerance.endswith("%")
     try:
         number = float(tolerance.removesuffix("%") if isinstance(tolerance, str) else tolerance)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefect_dvc.errors import SettingsError
-from prefect_dvc.registry.comparison import ToleranceError, share
+from prefect_dvc.registry.comparison import ToleranceError, allowed_loss
 from prefect_dvc.settings.flows_yaml import FILE, EditionFiles, Tolerance
 
 GATES = ("rows", "dropped", "language", "vocabulary")
@@ -59,7 +59,7 @@ def check_limits(limits: Mapping[str, Tolerance]) -> None:
     if unknown := sorted(set(limits) - set(GATES)):
         raise ToleranceError(f"'{unknown[0]}' is not a data gate; the gates are {', '.join(GATES)}.")
     for limit in limits.values():
-        share(limit)
+        allowed_loss(limit)
 
 
 def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -> list[str]:
@@ -87,9 +87,9 @@ def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -
         ),
     }
     return [
-        f"{name}: {text}: {100 * found_share:.0f} % {word}, {100 * share(limits[name]):.0f} % are allowed"
+        f"{name}: {text}: {100 * found_share:.0f} % {word}, {100 * allowed_loss(limits[name]):.0f} % are allowed"
         for name, (found_share, text, word) in found.items()
-        if name in limits and found_share > share(limits[name])
+        if name in limits and found_share > allowed_loss(limits[name])
     ]
 
 

@@ -65,9 +65,7 @@ class Version:
     name: str  # v0.0.1
     commit: str
 
-    @property
-    def title(self) -> str:
-        """Return its name and its commit, for messages: v0.0.1 (3fa2c41)."""
+    def __str__(self) -> str:
         return f"{self.name} ({self.commit[:7]})"
 
 
@@ -134,7 +132,7 @@ def read_figures(root: Path, version: Version) -> Figures:
     figures = Figures.read(registry, partial(_text, root, version, there))
     if not figures.metrics:
         raise PromotionError(
-            f"{version.title} has no {' or '.join(registry.metrics)} to compare with; assign a version that has one."
+            f"{version} has no {' or '.join(registry.metrics)} to compare with; assign a version that has one."
         )
     return figures
 
@@ -152,7 +150,7 @@ def read_data(root: Path, version: Version, path: str, remedy: str = "assign a v
         return str(dvc.api.read(path, repo=str(root), rev=version.commit))
     except (DvcException, DataIndexError, OSError) as error:
         raise PromotionError(
-            f"{path} of {version.title} is neither in DVC's cache nor in a remote, so there is nothing to compare "
+            f"{path} of {version} is neither in DVC's cache nor in a remote, so there is nothing to compare "
             f"with: {error}. Fetch it with `dvc fetch` at that commit, or {remedy}."
         ) from error
 

@@ -49,15 +49,13 @@ def call_webhook(url: str) -> None:
     block = Webhook(method="POST", url=SecretStr(url), headers=headers, allow_private_urls=True)
     number = cast(UUID, block.save(BLOCK, overwrite=True))  # a coroutine in an async caller
     flow = {"prefect.resource.role": "flow", "prefect.resource.name": "retrain"}
-    ended = _trigger("prefect-dvc.retraining.*", "prefect-dvc.artifact.*", {})
-    _set("Tell of retrainings", ended, CallWebhook(block_document_id=number, payload=TEXT))
-    crashed = _trigger("prefect.flow-run.Crashed", RUNS, flow)
-    _set("Tell of crashed retrainings", crashed, CallWebhook(block_document_id=number, payload=CRASH))
-
-
-def _trigger(event: str, resource: str, related: dict[str, str]) -> EventTrigger:
-    options: Any = {"match": {"prefect.resource.id": [resource]}, "match_related": related}
-    return EventTrigger(expect={event}, posture=Posture.Reactive, threshold=1, within=timedelta(0), **options)
+    for name, event, resource, related, text in (
+        ("Tell of retrainings", "prefect-dvc.retraining.*", "prefect-dvc.artifact.*", {}, TEXT),
+        ("Tell of crashed retrainings", "prefect.flow-run.Crashed", RUNS, flow, CRASH),
+    ):
+        options: Any = {"expect": {event}, "match": {"prefect.resource.id": [resource]}, "match_related": related}
+        trigger = EventTrigger(posture=Posture.Reactive, threshold=1, within=timedelta(0), **options)
+        _set(name, trigger, CallWebhook(block_document_id=number, payload=text))
 
 
 def _set(name: str, trigger: EventTrigger, action: CallWebhook | ChangeFlowRunState) -> None:

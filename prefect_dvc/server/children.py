@@ -4,8 +4,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -73,7 +72,7 @@ class Child:
 
 
 class Children:
-    """All of them, which end with the block of `running`."""
+    """All of them; whoever has started them closes this."""
 
     def __init__(self, home: Path) -> None:
         self._home, self._all = home, list[Child]()
@@ -93,10 +92,6 @@ class Children:
             meanwhile()
             time.sleep(POLL_SECONDS)
 
-    @contextmanager
-    def running(self) -> Iterator["Children"]:
-        """End all processes with the block."""
-        try:
-            yield self
-        finally:
-            end_groups([child.process for child in reversed(self._all) if child.process is not None])
+    def close(self) -> None:
+        """End all processes."""
+        end_groups([child.process for child in reversed(self._all) if child.process is not None])

@@ -48,10 +48,10 @@ class Metrics:
             await page(401, "Log in with the key of the server.\n", www_authenticate=ASK)(scope, receive, send)
             return
         values = [*await self._runs(), *await anyio.to_thread.run_sync(partial(list, _promotion(self._root)))]
-        written = [
-            (name, ",".join(f'{key}="{text}"' for key, text in labels.items()), value) for name, labels, value in values
-        ]
-        lines = [f"prefect_dvc_{name}{{{labels}}} {value:.0f}\n" for name, labels, value in written]  # no text has a "
+        lines = []
+        for name, labels, value in values:
+            told = ",".join(f'{key}="{text}"' for key, text in labels.items())  # no text has a "
+            lines.append(f"prefect_dvc_{name}{{{told}}} {value:.0f}\n")
         await page(200, "".join(lines), "text/plain; version=0.0.4")(scope, receive, send)
 
     async def _runs(self) -> list[tuple[str, Mapping[str, str], float]]:

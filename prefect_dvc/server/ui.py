@@ -10,15 +10,16 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
 import httpx
 
 from prefect_dvc.errors import Refusal
+from prefect_dvc.pipeline import say
 from prefect_dvc.server.children import Children
-from prefect_dvc.server.database import POSTGRESQL, RETRIES, SQLITE, URL, postgresql
+from prefect_dvc.server.database import RETRIES
 from prefect_dvc.server.deploy import HEARTBEAT_SECONDS, RUNS_POOL, deploy
 from prefect_dvc.server.orphans import Orphans
 from prefect_dvc.server.serve import HOME, KEY, PORT, link, origin_of, read_key, refuse_taken
@@ -67,23 +68,19 @@ def second_clone(root: Path) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Start Prefect's server, page and workers.")
     parser.add_argument("--port", type=int, default=PORT)
-    parser.add_argument("--database", choices=(SQLITE, POSTGRESQL), default=SQLITE, help="the database of the runs")
     options, root = parser.parse_args(), Path.cwd()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C
     refuse_read_only(root)
     refuse_taken(options.port)
-    _run(root, options.port, options.database)
+    _run(root, options.port)
 
 
-def _run(root: Path, port: int, database: str) -> None:
+def _run(root: Path, port: int) -> None:
     """Start everything, and look after it until Ctrl-C."""
     key, python = read_key(root / HOME), [sys.executable, "-P", "-m"]
     os.environ.update(settings(root, port, key))
-    say = partial(print, flush=True)
     orphans = Orphans(root, say)
-    if database == POSTGRESQL:
-        os.environ[URL] = postgresql()
-    with suppress(KeyboardInterrupt), Children(root / HOME).running() as children:
+    with suppress(KeyboardInterrupt), closing(Children(root / HOME)) as children:
         server = [*python, "prefect_dvc.cli", "serve", "--no-link", "--port", str(port)]
         wait_for_server(children.start("server", server, root))
         deploy()

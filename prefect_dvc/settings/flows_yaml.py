@@ -77,9 +77,7 @@ class Registry:
     tolerances: Mapping[Text, Number | Text] = field(default_factory=dict)  # the loss that is allowed
     gains: Mapping[Text, Number | Text] = field(default_factory=dict)  # the least gain, of which one must be reached
     draws: Files = ()  # JSON files with the figure of each bootstrap draw
-    former: Mapping[Text, Text] = field(
-        default_factory=dict
-    )  # parts of names that promoted versions have: present ones
+    former: Mapping[Text, Text] = field(default_factory=dict)  # a part of a figure's name in old versions: today's
 
 
 @dataclass(frozen=True, config=EXACT)

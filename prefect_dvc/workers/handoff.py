@@ -119,14 +119,11 @@ def hand_off(run: Run, stage: Stage, log: Log) -> Outcome | None:
     Returns how the stage ended there; None if an earlier run, here or elsewhere, had the same inputs. Raises
     HandoffError if it could not be handed off, StageError if its command failed.
     """
-    from prefect_dvc.workers.pool import (  # imports Prefect, which takes 2 s; the steps do not need it
-        obstacle,
-        run_request,
-    )
+    from prefect_dvc.workers import pool  # imports Prefect, which takes 2 s; the steps do not need it
 
-    why_not = obstacle(stage.needs.resources)
+    why_not = pool.obstacle(stage.needs.resources)
     remote = None if run.remote else str(run.cache)  # a clone on the same host can read that
-    steps, what = Steps(run.commands, log), {"name": stage.name, "look": bool(why_not), "force": run.force}
+    steps, what = Steps(run.work.commands, log), {"name": stage.name, "look": bool(why_not), "force": run.force}
     sent = steps.insist(TRY_SECONDS, "the inputs are not sent yet", "send", run.directory, remote, **what)
     if sent is None:
         return None
@@ -136,7 +133,7 @@ def hand_off(run: Run, stage: Stage, log: Log) -> Outcome | None:
     with _published(run.root, sent["revision"], log) as (code, ref):
         limits: dict[str, Any] = {"resources": dict(stage.needs.resources), "timeout": stage.needs.timeout}
         request = StageRequest(stage=stage.name, ref=ref, code=code, remote=remote, force=run.force, **limits, **sent)
-        entry, outcome = run_request(PROTOCOL, asdict(request), log, lambda: run.commands.closed)
+        entry, outcome = pool.run_request(PROTOCOL, asdict(request), log, lambda: run.work.commands.closed)
     limit = seconds(GIVE_SECONDS, HOUR)
     steps.insist(limit, "the result is not here yet", "fetch", run.directory, remote, entry=entry)
     return outcome
@@ -273,13 +270,8 @@ def give(repo: Repo, name: str) -> str:
     for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
         if failed := repo.cloud.push(objects).failed:
             raise TransferError(f"{len(failed)} outputs of stage '{name}' could not be pushed to the DVC remote.")
-    remote = dvc_private.run_cache_remote(repo)
-    generic.copy(
-        repo.cache.legacy.fs,
-        str(dvc_private.entry_path(repo, key, value)),
-        remote.fs,
-        remote.fs.join(remote.path, "runs", key[:2], key, value),
-    )
+    remote, entry = dvc_private.run_cache_remote(repo), dvc_private.entry_path(repo, key, value)
+    generic.copy(repo.cache.legacy.fs, str(entry), remote.fs, dvc_private.remote_entry(remote, key, value))
     return f"{key}/{value}"
 
 
@@ -287,7 +279,7 @@ def fetch(repo: Repo, entry: str) -> None:
     """Fetch the run-cache entry KEY/VALUE and the objects that it names from the remote."""
     key, value = entry.split("/")
     remote, target = dvc_private.run_cache_remote(repo), dvc_private.entry_path(repo, key, value)
-    source = remote.fs.join(remote.path, "runs", key[:2], key, value)
+    source = dvc_private.remote_entry(remote, key, value)
     if not target.exists():
         if not _has(remote, source):
             raise HandoffError(f"The run-cache entry {entry} is not in the DVC remote any more.")

@@ -10,7 +10,6 @@ only from remotes that the worker's owner has listed.
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,19 +70,15 @@ def read_request(given: Mapping[str, Any]) -> StageRequest:
 
     Its remotes are not checked yet, see `code_remote` and `data_remote`. Raises HandoffError.
     """
-    names = {each.name for each in fields(StageRequest)}
-    for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):
-        if different:
-            raise HandoffError(
-                f"The request {word} {', '.join(sorted(different))}; install the same version of prefect-dvc on "
-                "both sides."
-            )
     try:
         return StageRequest(**given)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        raise HandoffError(f"The request's {name} is {given[name]!r}: {first['msg']}.") from None
+        told = f"{given[name]!r}: {first['msg']}" if name in given else "missing"
+        raise HandoffError(
+            f"The request's {name} is {told}. Is the same version of prefect-dvc installed on both sides?"
+        ) from None
 
 
 def code_remote(request: StageRequest, clone: Path) -> str:

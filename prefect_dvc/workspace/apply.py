@@ -275,7 +275,8 @@ def _make(repo: Repo, change: _Change) -> None:
         else:
             objects = store(repo, change.output.hash_name)
             stored = objects.oid_to_path(change.target.files[name])
-            transfer(objects.fs, stored, localfs, str(file), links=repo.cache.local.cache_types)
+            kinds = repo.cache.local.cache_types if change.output.cached else ["copy"]  # git has the others
+            transfer(objects.fs, stored, localfs, str(file), links=kinds)
         repo.state.save(str(file), localfs, HashInfo(change.output.hash_name, change.target.files[name]))
     if change.output.executable:
         change.path.chmod(change.path.stat().st_mode | 0o111)

@@ -184,7 +184,7 @@ def test_git_remotes(models: Path, tmp_path: Path) -> None:
             PromotionError, match=r"^The versions at 'origin' could not be fetched, so nothing was chan"
         ):
             act()
-    assert str(promoted(models, CHANNEL)).startswith("Version(name='v0.0.3'")
+    assert str(promoted(models, CHANNEL)).startswith("v0.0.3 (")
 
 
 @pytest.mark.fault(34)

@@ -16,7 +16,7 @@ from prefect.client.schemas.objects import FlowRun
 
 from prefect_dvc.errors import Refusal
 from prefect_dvc.pipeline_flow import pipeline as flow
-from prefect_dvc.server.database import RETRIES, RUNS, SQLITE_RUNS, URL, most_runs, postgresql
+from prefect_dvc.server.database import RETRIES, RUNS, SQLITE_RUNS, URL, most_runs
 from prefect_dvc.server.deploy import RUNS_POOL
 from tests.waiting import SERVER_PAUSE, wait_until
 
@@ -136,13 +136,12 @@ def cluster(place: Path) -> Iterator[dict[str, str]]:
 @pytest.mark.skipif(shutil.which("initdb") is None, reason="PostgreSQL is not installed")
 @pytest.mark.fault(38)
 def test_runs_on_postgresql(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten, on the database that `make ui DATABASE=postgresql` takes; it makes that once."""
+    """Ten, on a database that docs/operations.md makes."""
     with tempfile.TemporaryDirectory() as place, cluster(Path(place)) as settings:
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
-        address = postgresql()
-        assert postgresql() == address
-        monkeypatch.setenv(URL, address)
+        subprocess.run(["createdb", "prefect"], check=True)
+        monkeypatch.setenv(URL, "postgresql+asyncpg:///prefect")
         server = Server(tmp_path)
         with at_work(server, workspace):
             ordered(server, 10, first=300)
@@ -160,14 +159,3 @@ def test_the_limit_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(RUNS, "many")
     with pytest.raises(Refusal, match="PREFECT_DVC_RUNS='many' is not a number of runs at a time; 3 suits SQLite"):
         most_runs()
-
-
-def test_without_postgresql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No server, and no programs of one: the reason and what to install."""
-    monkeypatch.setenv("PGHOST", str(tmp_path))
-    if shutil.which("createdb"):
-        with pytest.raises(Refusal, match=r"No such file or directory.*: `apt-get install postgresql`, then `sudo"):
-            postgresql()
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Refusal, match=r"`createdb` cannot be called \(No such file .*: `apt-get install"):
-        postgresql()

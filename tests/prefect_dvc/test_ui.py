@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -107,7 +107,7 @@ def test_a_process_that_dies_again_and_again(tmp_path: Path) -> None:
     """It ends everything with the reason, unless nothing needs it; the others end with it."""
     said: list[str] = []
     children = Children(tmp_path)
-    with children.running():
+    with closing(children):
         children.start("beside", [sys.executable, "-c", "import sys; sys.exit(4)"], tmp_path, needed=False)
         children.start("needed", [sys.executable, "-c", "print('why', flush=True); raise SystemExit(3)"], tmp_path)
         with pytest.raises(Refusal, match=r"needed has ended with status 3; its log is .* It was started 3 times"):
