@@ -268,9 +268,13 @@ def _of_directory(seen: Seen, run: Path) -> list[str]:
 
 
 def _followed(entry: tuple[str, bytes]) -> tuple[str, bytes]:
-    """A link to DVC's cache is the file: data that was there before `cache.type` was set is no link."""
-    linked = entry[0] == "link" and b".dvc/cache/" in entry[1]
-    return ("file", Path(os.fsdecode(entry[1])).read_bytes()) if linked else entry
+    """A link to DVC's cache is the file: data that was there before `cache.type` was set is no link.
+
+    So is one to what the user has moved elsewhere, of which a run has a copy.
+    """
+    linked = entry[0] == "link" and (b".dvc/cache/" in entry[1] or b"/outside/kept " in entry[1])
+    file = Path(os.fsdecode(entry[1]))
+    return ("file", file.read_bytes()) if linked and file.is_file() else entry
 
 
 def _within(path: str, places: Iterable[str]) -> bool:
