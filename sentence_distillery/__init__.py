@@ -6,6 +6,7 @@
 True
 """
 
+import gc
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -85,11 +86,16 @@ def load(
     """
     from sentence_distillery.encoder.persistence.files import model_files
 
-    # NumPy's import takes longer than all else. Meanwhile a thread computes a digest.
-    files = model_files(directory, revision, token)
+    # NumPy's import takes longer than all else. Meanwhile threads read the files, and no rubbish is looked for.
+    files, collects = model_files(directory, revision, token), gc.isenabled()
     if "numpy" not in sys.modules:
         files.begin()
-    from sentence_distillery.encoder.static_encoder import StaticEncoder
+        gc.disable()
+    try:
+        from sentence_distillery.encoder.static_encoder import StaticEncoder
+    finally:
+        if collects:
+            gc.enable()
 
     return StaticEncoder.from_files(
         files, truncate_dim=truncate_dim, lexical_weight=lexical_weight, lexical_dimension=lexical_dimension

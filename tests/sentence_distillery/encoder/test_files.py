@@ -130,3 +130,10 @@ def test_the_vocabulary_is_there_before_numpy(tmp_path: Path) -> None:
     printed = subprocess.check_output([sys.executable, "-c", code], text=True)
     size = (RELEASED_DIRECTORY / "model.safetensors").stat().st_size
     assert printed.split() == [str(len(StaticEncoder.load().stored)), str(size), "False"]
+
+
+@pytest.mark.parametrize("before", ["enable", "disable"])
+def test_the_garbage_collector_is_as_before(before: str) -> None:
+    code = f"import gc; gc.{before}(); from sentence_distillery import load; load(); print(gc.isenabled())"
+    printed = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert printed.strip() == str(before == "enable")
