@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 Place = Literal["python", "command line", "params.yaml"]
 
 RESTORE = "Restore or rebuild it."
+POINTER = b"version https://git-lfs.github.com/spec/"  # begins what a clone without Git LFS has in place of a file
+LARGEST_POINTER = 1024  # bytes
 
 
 class InputError(Exception):
@@ -62,6 +64,14 @@ def setting(name: str, value: object, command_line: str = "") -> str:
     """Return an option and its value: `epochs = 0`, or `--epochs 0` on the command line; arguments as of `option`."""
     between = " " if _given_in[-1] == "command line" else " = "
     return f"{option(name, command_line)}{between}{value}"
+
+
+def refuse_pointer(path: Path) -> None:
+    """Raise InputError for a pointer of Git LFS; whatever else a path is passes."""
+    if path.is_file() and path.stat().st_size <= LARGEST_POINTER:
+        with suppress(OSError), path.open("rb") as file:
+            if file.read(len(POINTER)) == POINTER:
+                raise InputError(f"{path} is a pointer of Git LFS, not the file itself; `git lfs pull` fetches that.")
 
 
 def unreadable(path: Path, reason: object) -> InputError:

@@ -31,6 +31,7 @@ from torch import Tensor, nn
 
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.contents import Content
+from sentence_distillery.io.errors import refuse_pointer
 from sentence_distillery.teachers.pooling import weighted_mean
 
 MODULES = "modules.json"
@@ -218,6 +219,7 @@ def _layer(kind: str, directory: Path) -> nn.Module:
             f"{directory / 'config.json'}: unknown activation '{name}'; known: {', '.join(ACTIVATIONS)}. Name another "
             "teacher."
         )
+    refuse_pointer(directory / WEIGHTS)
     try:
         linear = nn.Linear(config["in_features"], config["out_features"], bias=bool(config.get("bias", True)))
         linear.load_state_dict(

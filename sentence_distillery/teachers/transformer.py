@@ -25,7 +25,7 @@ from safetensors import SafetensorError
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.checksums import check_directory
-from sentence_distillery.io.errors import option
+from sentence_distillery.io.errors import option, refuse_pointer
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import autocast, device
@@ -282,6 +282,8 @@ def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
     """Read model and tokenizer; raises InputError if a file is missing or broken, or a tensor is absent."""
     from transformers import AutoModel, AutoTokenizer, TokenizersBackend  # takes three seconds, needed only here
 
+    for file in directory.glob("*"):
+        refuse_pointer(file)
     try:
         model, report = AutoModel.from_pretrained(
             directory, local_files_only=True, use_safetensors=True, output_loading_info=True

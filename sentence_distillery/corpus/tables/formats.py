@@ -26,7 +26,7 @@ from sentence_distillery.corpus.tables.decoding import (
     without_compression,
 )
 from sentence_distillery.corpus.tables.delimited import column_names, delimited_rows
-from sentence_distillery.io.errors import InputError, option
+from sentence_distillery.io.errors import InputError, option, refuse_pointer
 from sentence_distillery.io.unicode import whole_surrogates
 
 Row = dict[str, Any]
@@ -93,11 +93,13 @@ def read_rows(
 
 
 def check_is_file(path: Path) -> None:
+    """Raise InputError for what is there and no file, or a pointer of Git LFS."""
     if not path.is_file() and path.exists():
         mode = path.stat().st_mode
         kinds = {"a directory": stat.S_ISDIR, "a named pipe": stat.S_ISFIFO, "a socket": stat.S_ISSOCK}
         kind = next((name for name, test in kinds.items() if test(mode)), "a device")
         raise InputError(f"{path} is {kind}, not a file. {_RESTORE}")
+    refuse_pointer(path)
 
 
 def plain_texts(path: Path, format: str, by_line: bool) -> Iterator[str]:
@@ -264,6 +266,7 @@ def _is_plain(type: pa.DataType) -> bool:
 @contextmanager
 def arrow_of(path: Path) -> Iterator[tuple[pa.Schema, Callable[[list[str] | None], Iterator[pa.RecordBatch]]]]:
     """Open a table of Arrow; yield its schema, and a function that returns batches of some or all columns."""
+    check_is_file(path)
     try:
         with path.open("rb") as stream:
             magic = stream.read(6)

@@ -6,16 +6,20 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from sentence_distillery.io.errors import InputError
+from sentence_distillery.io.errors import InputError, refuse_pointer
 
 LARGEST_JSON: Final = 500 * 2**20  # bytes of a JSON file; a tokenizer of a million tokens has some 50 million
 REMEDY: Final = "Download or copy the model again, or save it again with save_pretrained."
 
 
 def check_file(path: Path, largest: int | None = None) -> None:
-    """Raise InputError for a path that is there and not a file, which may never end, or has over `largest` bytes."""
+    """Raise InputError for what is there and no file, which may never end, a pointer of Git LFS, or too large a file.
+
+    `largest` is in bytes.
+    """
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is not a file. {REMEDY}")
+    refuse_pointer(path)
     if largest is not None and path.exists() and (size := path.stat().st_size) > largest:
         raise InputError(f"{path} has {size:,} bytes; but this file of a model has at most {largest:,}. {REMEDY}")
 

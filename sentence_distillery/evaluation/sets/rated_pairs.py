@@ -12,6 +12,7 @@ from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.io.artifacts import InputError
 
 PAIR_COLUMNS = ("sentence1", "sentence2", "score")
+REMEDY = "both sentences' columns and the score's by --pair-columns"
 
 
 def read_rated_pairs(
@@ -34,6 +35,8 @@ def read_rated_pairs(
     right: list[str] = []
     scores: list[float] = []
     for number, row in enumerate(_rows(path, format, columns, reading.quoting), start=1):
+        if number == 1 and (absent := [name for name in columns if name not in row]):  # of JSON, read row by row
+            raise NoColumnError(path, absent[0], list(row), REMEDY)
         first, second, score = (row.get(name) for name in columns)
         left.append(_sentence(first, columns[0], f"{path}, row {number}"))
         right.append(_sentence(second, columns[1], f"{path}, row {number}"))
@@ -52,8 +55,7 @@ def _rows(path: Path, format: str, columns: Sequence[str], quoting: bool | None)
     try:
         yield from (row for _, row in read_rows(path, format, columns, quoting))
     except NoColumnError as error:
-        remedy = "both sentences' columns and the score's by --pair-columns"
-        raise NoColumnError(path, error.missing, error.present, remedy) from None
+        raise NoColumnError(path, error.missing, error.present, REMEDY) from None
 
 
 def _sentence(value: object, column: str, place: str) -> str:

@@ -28,6 +28,7 @@ from sentence_distillery.distillation.corpus_files import read_articles
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import POINTER
 from sentence_distillery.serving.server import read_collection
 
 TEXTS = [
@@ -37,6 +38,7 @@ TEXTS = [
 ]
 IDS = ["007", "NA", "1e3"]
 HEADER = ["id", "text"]
+SUFFIXES = (".txt", ".csv", ".jsonl", ".parquet", ".csv.gz")
 ROWS = [list(row) for row in zip(IDS, TEXTS, strict=True)]
 
 Bytes = dict[str, Callable[[str], bytes]]
@@ -212,6 +214,7 @@ REFUSED = {  # name -> content, what is said
     "latin.csv": (b"id,text\n1,caf\xe9\n", r"latin\.csv, line 2, byte 5 is not UTF-8. Convert .*iconv"),
     "twice.csv": (b"text,text\na,b\n", r"twice\.csv has the column 'text' 2 times; rename all but one"),
     "twice.json": (b'[{"text": "a", "text": "b"}]', r"an object has the name 'text' twice"),
+    **{f"pointer{suffix}": (POINTER + b"v1\noid sha256:0\n", "is a pointer of Git LFS") for suffix in SUFFIXES},
     "other.csv": (b"id,body\n1,a\n", r"other\.csv has no column 'text' \(it has body, id\).*The first line"),
     "other.json": (
         b'[{"body": "a"}]',
@@ -460,6 +463,12 @@ def test_pairs_that_do_not_fit(rows: list[str], message: str, tmp_path: Path) ->
     (tmp_path / "pairs.csv").write_text("\n".join(["sentence1,sentence2,score", *rows]) + "\n", "utf-8")
     with pytest.raises(SystemExit, match=message):
         cli.main(["evaluate", str(tmp_path / "pairs.csv")])
+
+
+def test_pairs_of_json_without_a_column(tmp_path: Path) -> None:
+    (tmp_path / "pairs.jsonl").write_text('{"translation": {"en": "a", "fr": "b"}}\n', "utf-8")
+    with pytest.raises(SystemExit, match=r"has no column 'sentence1' \(it has translation\)"):
+        cli.main(["evaluate", str(tmp_path / "pairs.jsonl")])
 
 
 def test_pairs_under_other_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

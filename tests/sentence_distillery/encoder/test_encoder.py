@@ -18,6 +18,7 @@ from sentence_distillery.encoder.persistence.names import TABLE, WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, content_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_tensors
+from sentence_distillery.io.errors import POINTER
 from sentence_distillery.io.ragged import Floats, TokenIds
 from tests.sentence_distillery.distillation.conftest import static_encoder, table
 
@@ -173,6 +174,7 @@ def offsets(begin: int, end: int) -> Callable[[Path], None]:
         (offsets(0, 1_000_000), "is not a readable safetensors file"),
         (offsets(64, 0), "is not a readable safetensors file"),
         (lambda path: path.write_bytes(b""), "is not a readable safetensors file"),
+        (lambda path: path.write_bytes(POINTER + b"v1"), "is a pointer of Git LFS"),
         (lambda path: path.unlink(), "is not a readable safetensors file"),
         (lambda path: write_tensors(path, {"other": table(2, 2)}), r"has no tensor 'embeddings'"),
         (lambda path: write_tensors(path, {TABLE: table(2, 8)}), r"shape \(2, 8\), expected"),

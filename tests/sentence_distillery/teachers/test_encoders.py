@@ -21,6 +21,7 @@ from safetensors.torch import load, save_file
 from sentence_transformers import SentenceTransformer
 
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import POINTER
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.teachers import transformer as encoders
 from sentence_distillery.teachers.options import Teacher, TeacherError
@@ -166,6 +167,11 @@ def test_files_that_do_not_load(change: Callable[[Path], None], broken: Path) ->
     """A pickle under the name of the weights, offsets beyond the end, another dimension."""
     change(broken)
     refused(broken, "does not load as an encoder")
+
+
+def test_a_clone_without_lfs(broken: Path) -> None:
+    (broken / WEIGHTS).write_bytes(POINTER + b"v1\n")
+    refused(broken, "is a pointer of Git LFS")
 
 
 @pytest.mark.fault(22)
