@@ -1,10 +1,14 @@
 """Flow runs whose worker has died: `make ui` schedules them again, and they go on from the last finished stage.
 
 the flow            holds .dvc/tmp/flow-runs/ID.lock while it works, and removes it when it ends by itself
-the worker dies     and its flows with it: they end as Crashed, or say nothing more; their locks stay, held by nobody
+the worker dies     and its flows soon after: they end as Crashed, or say nothing more; their locks stay, held by nobody
 `make ui`           starts the worker again, finds these locks, and gives their flow runs back to it
 """
 
+import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,6 +20,8 @@ from prefect_dvc.execution.commands import Log
 from prefect_dvc.system.process import held, hold_one
 
 AT_WORK = Path(".dvc/tmp/flow-runs")
+OF_WORKER = "PREFECT__FLOW_RUN_ID"  # Prefect's workers set it for the process of a flow
+POLL_SECONDS = 1.0
 MOST_RUNS = 3  # of one flow run: its own work may be what ends the worker
 _until_exit = ExitStack()  # has the lock of a flow that is stopped: its process still tells the server how it ended
 
@@ -23,6 +29,8 @@ _until_exit = ExitStack()  # has the lock of a flow that is stopped: its process
 @contextmanager
 def at_work(number: str, name: str) -> Iterator[None]:
     """Hold the lock of a flow run of this workspace; one that is stopped or killed leaves it behind."""
+    if OF_WORKER in os.environ:
+        threading.Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
     place, over = AT_WORK / f"{number}.lock", True
     _until_exit.enter_context(held(place, name))
     try:
@@ -34,6 +42,13 @@ def at_work(number: str, name: str) -> Iterator[None]:
         if over:
             place.unlink()
             _until_exit.close()
+
+
+def _end_with(worker: int) -> None:
+    """End this process soon after its worker: the pipe between them tells it only when it has something to print."""
+    while os.getppid() == worker:
+        time.sleep(POLL_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 class Orphans:

@@ -9,10 +9,8 @@ GRAPH_EXAMPLES is the number of repositories.
 import hashlib
 import os
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,17 +73,14 @@ class Seen:
 
 
 def _saved(root: Path, found: Tree) -> set[bytes]:
-    """The contents that DVC's cache or git has, before a run: its snapshot is no copy that the user has made."""
+    """The contents that DVC's cache, the index or HEAD has: the snapshot of a run is no copy that the user has made."""
     contents = {entry[1] for entry in found.values() if entry[0] in ("file", "program")}
-    return {content for content in contents if cached(root, content).exists() or _in_git(root, content)}
+    in_git = git(root, "ls-files", "--stage") + git(root, "ls-tree", "-r", "HEAD")
+    return {content for content in contents if cached(root, content).exists() or _name_in_git(content) in in_git}
 
 
-def _in_git(root: Path, content: bytes) -> bool:
-    name = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    with suppress(subprocess.CalledProcessError):
-        git(root, "cat-file", "-e", name)
-        return True
-    return False
+def _name_in_git(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 def see(case: Case, template: Path, base: Path) -> Seen:

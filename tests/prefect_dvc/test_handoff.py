@@ -237,7 +237,7 @@ def test_other_versions_are_refused(site: Site, tmp_path: Path, monkeypatch: pyt
 def test_another_protocol_is_refused() -> None:
     state = gpu_stage.fn(request.PROTOCOL + 1, {"anything": "else"})
     assert state.name == "Refused"
-    assert "check out the same revision" in str(state.message)
+    assert "install the same version of prefect-dvc" in str(state.message)
 
 
 @pytest.mark.fault(37)

@@ -81,13 +81,17 @@ def test_a_server_and_a_worker_that_die(chain: Path, tmp_path: Path) -> None:
         command_of(process, word).send_signal(signal.SIGKILL)
         line = f"{name} has ended with status -9; its log is {chain}/.prefect/{name}.log. It is started again."
         wait_until(lambda: line in log.read_text(encoding="utf-8"), line, process)
-        assert (chain / f".prefect/{name}.log").read_text(encoding="utf-8").count(f"--- {name} starts") == 2
+        kept = chain / f".prefect/{name}.log"
+        wait_until(lambda: kept.read_text(encoding="utf-8").count(f"--- {name} starts") == 2, line, process)
 
     with ui(chain, port, log) as process:
         with client() as asked:
             deployment = asked.read_deployment_by_name("pipeline/pipeline").id
             number = asked.create_flow_run_from_deployment(deployment, parameters={"target": "b"}).id
         wait_until(lambda: "b" in stages_at_work(number), "b is at work", process, SERVER_PAUSE)
+        # Then the flow prints nothing more, so no pipe breaks that would end it
+        runs = chain / ".prefect/runs.log"
+        wait_until(lambda: "b: at work" in runs.read_text(encoding="utf-8"), "b has said so", process, SERVER_PAUSE)
         die("worker start --pool dvc", "runs")
         again = "is scheduled: its worker has died"  # once the first run of b has ended, too
         wait_until(lambda: again in log.read_text(encoding="utf-8"), again, process, SERVER_PAUSE)
