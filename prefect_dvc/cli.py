@@ -26,9 +26,7 @@ def usage() -> str:
     """Return the list of commands."""
     width = max(map(len, COMMANDS))
     lines = [f"  {name:{width}}  {meaning}" for name, (_, meaning) in COMMANDS.items()]
-    return "\n".join(
-        ["usage: prefect-dvc COMMAND ...", "", *lines, "", "prefect-dvc COMMAND --help shows its options."]
-    )
+    return "\n".join(["usage: prefect-dvc COMMAND ...", "", *lines, "", "COMMAND --help shows its options."])
 
 
 def main(given: Sequence[str] | None = None) -> None:

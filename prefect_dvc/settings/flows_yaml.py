@@ -116,17 +116,11 @@ def read_config(root: Path) -> Config:
         raise SettingsError(_problem(error)) from error
 
 
-def _given(content: Any) -> Any:
-    """Leave out sections and keys without a value."""
-    if not isinstance(content, Mapping):
+def _given(content: Any, depth: int = 2) -> Any:
+    """Leave out sections, and keys in them, without a value."""
+    if not isinstance(content, Mapping) or not depth:
         return content
-    given = {name: section for name, section in content.items() if section is not None}
-    return {
-        name: {key: value for key, value in section.items() if value is not None}
-        if isinstance(section, dict)
-        else section
-        for name, section in given.items()
-    }
+    return {key: _given(value, depth - 1) for key, value in content.items() if value is not None}
 
 
 def _problem(error: ValidationError) -> str:

@@ -5,22 +5,14 @@
 It leads the group of the command. It imports little, since each command of a stage pays for its start.
 """
 
+import ctypes
 import os
 import signal
 import sys
 import time
 
-if sys.platform == "linux":
-    import ctypes
-
-    prctl = ctypes.CDLL(None).prctl
-else:
-
-    def prctl(option: int, value: int) -> int:
-        """Do nothing: other systems do not tell a process of its parent's end."""
-        return 0
-
-
+# Other systems do not tell a process of its parent's end
+prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else lambda option, value: 0
 SECONDS_TO_END = 20.0  # for a command to remove its partial files before it is killed
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
 POLL_SECONDS = 0.02

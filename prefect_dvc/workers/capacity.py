@@ -88,12 +88,10 @@ def read_capacity(text: str) -> Capacity:
 
 
 def _read(text: str) -> dict[str, object]:
-    content: dict[str, object] = read_yaml(text if text.startswith("{") else f"{{{text}}}")
-    return content
+    return dict(read_yaml(text if text.startswith("{") else f"{{{text}}}"))
 
 
 def _capacity(content: dict[str, object]) -> Capacity:
-    content = dict(content)
     number, memories = content.pop(GPU, 0), content.pop(GPU_MEMORY, None)
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise NeedsError(f"{GPU} is {number!r}; it must be a whole number")
