@@ -208,6 +208,17 @@ def _default_prompt(config: dict[str, Any], directory: Path) -> str:
     return str(prompts[name]) if name is not None else ""
 
 
+def check_weights(weights: Path) -> None:
+    """Raise InputError if there is no file of weights, or a pointer of Git LFS in its place."""
+    if not weights.is_file():
+        others = ", ".join(sorted(file.name for file in weights.parent.glob("*"))) or "nothing"
+        raise InputError(
+            f"{weights.parent} has no {WEIGHTS} (it has {others}). Pickled weights are refused: convert them with "
+            "`save_pretrained(..., safe_serialization=True)`."
+        )
+    refuse_pointer(weights)
+
+
 def _layer(kind: str, directory: Path) -> nn.Module:
     """Make a Dense or Normalize module."""
     if kind == "Normalize":
@@ -219,7 +230,7 @@ def _layer(kind: str, directory: Path) -> nn.Module:
             f"{directory / 'config.json'}: unknown activation '{name}'; known: {', '.join(ACTIVATIONS)}. Name another "
             "teacher."
         )
-    refuse_pointer(directory / WEIGHTS)
+    check_weights(directory / WEIGHTS)
     try:
         linear = nn.Linear(config["in_features"], config["out_features"], bias=bool(config.get("bias", True)))
         linear.load_state_dict(

@@ -34,12 +34,11 @@ from sentence_distillery.teachers.options import AbsentModelError as AbsentModel
 from sentence_distillery.teachers.options import AnyTeacher, Teacher, TeacherError, transformer
 from sentence_distillery.teachers.packages import PARTS, installation, joined
 from sentence_distillery.teachers.pooling import equal_batches, length_batches, weighted_mean
-from sentence_distillery.teachers.sentence_modules import SentenceModules, read_modules
+from sentence_distillery.teachers.sentence_modules import WEIGHTS, SentenceModules, check_weights, read_modules
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, TokenizersBackend
 
-WEIGHTS = "model.safetensors"
 HUB_SECONDS = 10.0
 NO_WEIGHTS = Unavailable("weights not available here")  # in place of results that need them, after an AbsentModelError
 CPU_TOKENS = 512  # word pieces in a batch that fits in a processor's cache; with 2,048 it is a fifth slower
@@ -260,12 +259,7 @@ def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
 
 def _checked_weights(teacher: Teacher, weights: Path) -> str:
     """Return the SHA-256 of the weights; raises InputError if there are none, TeacherError if others are pinned."""
-    if not weights.is_file():
-        others = ", ".join(sorted(file.name for file in weights.parent.iterdir())) or "nothing"
-        raise InputError(
-            f"{weights.parent} has no {WEIGHTS} (it has {others}). Pickled weights are refused: convert them with "
-            "`save_pretrained(..., safe_serialization=True)`."
-        )
+    check_weights(weights)
     sha256 = hashlib.sha256(weights.read_bytes()).hexdigest()
     if teacher.sha256 not in (None, sha256):
         raise TeacherError(

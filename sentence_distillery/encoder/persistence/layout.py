@@ -142,8 +142,9 @@ def _read_config(directory: Path) -> dict[str, Any]:
     other = config.get("model_type") if isinstance(config, dict) else None
     known = isinstance(config, dict) and (set(_SHAPE) <= set(config) or "normalize" in config or other == "model2vec")
     if not known:
-        kind = f": it describes a transformer of type '{other}'" if other else ""
-        raise InputError(f"{path} does not describe a student{kind}. This library loads only static models. {REMEDY}")
+        transformer = f": it describes a transformer of type '{other}', which can be the teacher of `distill`."
+        other_kind = f". This library loads only static models. {REMEDY}"
+        raise InputError(f"{path} does not describe a student{transformer if other else other_kind}")
     found: dict[str, Any] = config
     return found
 

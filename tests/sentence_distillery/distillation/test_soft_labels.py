@@ -24,7 +24,8 @@ from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.teachers.embedder import Embedder
 from sentence_distillery.teachers.label_store import AT_ONCE, KEPT_DAYS
-from sentence_distillery.teachers.transformer import WEIGHTS, load_encoder
+from sentence_distillery.teachers.sentence_modules import WEIGHTS
+from sentence_distillery.teachers.transformer import load_encoder
 from stages.distillation import soft_labels
 from stages.paths import KEPT_LABELS as KEPT
 from stages.paths import SENTENCES, SOFT_LABELS

@@ -25,7 +25,8 @@ from sentence_distillery.io.errors import POINTER
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.teachers import transformer as encoders
 from sentence_distillery.teachers.options import Teacher, TeacherError
-from sentence_distillery.teachers.transformer import WEIGHTS, find_model, load_encoder
+from sentence_distillery.teachers.sentence_modules import WEIGHTS
+from sentence_distillery.teachers.transformer import find_model, load_encoder
 from stages.stage import stage
 from tests.workspace import ROOT, demo_params, write_params
 
