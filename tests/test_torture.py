@@ -22,10 +22,12 @@ def test_a_sample_of_damages_and_a_stage_killed(tmp_path: Path, monkeypatch: pyt
     """
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setattr(torture, "LIMIT", 60.0)
-    cases = torture.torture(tmp_path, SEED, SECONDS, kills=2, until="skipgram")
+    cases = torture.torture(tmp_path, SEED, SECONDS, kills=2, until="skipgram", least=5)
     assert len(cases) > 5
     assert [case for case in cases if case.verdict not in GOOD] == []
-    assert torture.torture(tmp_path, SEED, 0.0, kills=2, until="skipgram") == cases  # what is done is not done again
+    assert (
+        torture.torture(tmp_path, SEED, 0.0, kills=2, until="skipgram", least=5) == cases
+    )  # what is done is not done again
 
 
 def test_the_order_of_the_graph(tmp_path: Path) -> None:

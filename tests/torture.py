@@ -413,7 +413,9 @@ DAMAGES: dict[str, Callable[[Path, random.Random], None]] = {
 }
 
 
-def torture(directory: Path, seed: int, seconds: float, kills: int, until: str | None = None) -> list[Case]:
+def torture(
+    directory: Path, seed: int, seconds: float, kills: int, until: str | None = None, least: int = 0
+) -> list[Case]:
     """Damage and kill until all cases are done or the time is over.
 
     Args:
@@ -422,6 +424,7 @@ def torture(directory: Path, seed: int, seconds: float, kills: int, until: str |
         seconds: The time for damages; the run before and the kills after take theirs.
         kills: How many in all, spread over the stages.
         until: The last stage; all of the graph if it is None.
+        least: The damages that are tried however long they take.
 
     Returns:
         Every case so far.
@@ -432,7 +435,7 @@ def torture(directory: Path, seed: int, seconds: float, kills: int, until: str |
     end = time.monotonic() + seconds
     cases = work.cases()
     for number, (file, damage) in enumerate(cases, start=1):
-        if time.monotonic() > end:
+        if number > least and time.monotonic() > end:
             break
         if (file, damage) not in done:
             work.keep(work.damage(file, damage))

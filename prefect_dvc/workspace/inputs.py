@@ -192,7 +192,7 @@ def _bring_edited(stages: Sequence[Any], others: Sequence[Any], workspace: Repo,
             there = (root / path).exists() or (made and path in tracked)
             if not out.use_cache or not there or is_beyond(top, path):
                 continue
-            if made and path not in tracked and not ((root / path).is_dir() and (top / path).is_dir()):
+            if made and path not in tracked and not _has_more(root / path, top / path):
                 continue
             before, now = recorded(out), contents(workspace, root / path, out.hash_name)
             same = before.total == now.total
@@ -205,6 +205,12 @@ def _bring_edited(stages: Sequence[Any], others: Sequence[Any], workspace: Repo,
                 remove(top / path)
                 continue
             add_unseen(root, now.files, root / path, top / path)
+
+
+def _has_more(source: Path, target: Path) -> bool:
+    """Return whether an output may have what DVC does not see: of a file, only that it is executable."""
+    executable = source.is_file() and os.access(source, os.X_OK) and not os.access(target, os.X_OK)
+    return (source.is_dir() and target.is_dir()) or (executable and target.is_file())
 
 
 def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path: str, top: Path) -> None:

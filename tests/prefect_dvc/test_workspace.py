@@ -768,6 +768,19 @@ def test_a_program_whose_content_the_cache_has_too(tmp_path: Path) -> None:
     assert "-rwxr-xr-x" in (root / "p").read_text(encoding="utf-8")
 
 
+def test_an_output_that_the_user_has_made_executable(tmp_path: Path) -> None:
+    """DVC does not see it, and `dvc repro` runs the program; in a run it was no program."""
+    stages = {
+        "a": {"cmd": "cat p > o", "deps": ["p"], "outs": ["o"]},
+        "b": {"cmd": "./o > b.txt", "deps": ["o", "q"], "outs": ["b.txt"]},
+    }
+    root = new(tmp_path / "workspace", stages, p="#!/bin/sh\necho 1\n", q="1\n")
+    dvc_("repro", "--quiet", "a", cwd=root)
+    commit(root)
+    (root / "o").chmod(0o755)
+    same_as_repro(root)
+
+
 @pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
 @pytest.mark.fault(46)
 def test_files_that_git_is_not_to_look_at(flag: str, tmp_path: Path) -> None:
