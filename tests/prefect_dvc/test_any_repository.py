@@ -72,6 +72,17 @@ class Seen:
         return list(self.case.outs().values())
 
 
+def _tree(case: Case, root: Path) -> Tree:
+    return _plain(case, tree(root))
+
+
+def _plain(case: Case, found: Tree) -> Tree:
+    """With hard links, a file has the mode of its object in DVC's cache, which DVC makes plain again."""
+    if case.cache_type != "hardlink":
+        return found
+    return {path: ("file" if kind == "program" else kind, content) for path, (kind, content) in found.items()}
+
+
 def _saved(root: Path, found: Tree) -> set[bytes]:
     """The contents that DVC's cache, the index or HEAD has: the snapshot of a run is no copy that the user has made."""
     contents = {entry[1] for entry in found.values() if entry[0] in ("file", "program")}
@@ -86,8 +97,8 @@ def _name_in_git(content: bytes) -> str:
 def see(case: Case, template: Path, base: Path) -> Seen:
     """Build a case; run `dvc repro` in a copy of it that stands in its place, and then the command of prefect-dvc."""
     world, root = base / "world", base / "world/workspace"
-    past = build(case, template / "world", world)
-    before, outside, git_before = tree(root), tree(world / "outside"), of_git(root)
+    past = _plain(case, build(case, template / "world", world))
+    before, outside, git_before = _tree(case, root), tree(world / "outside"), of_git(root)
     saved = _saved(root, before)
     copy(world, base / "copy")
     world.rename(base / "away")  # absolute links, and paths in git's files, lead to `world`
@@ -104,7 +115,7 @@ def see(case: Case, template: Path, base: Path) -> Seen:
     run = next((lock.with_suffix("") for lock in runs.glob("2*.lock") if lock not in known), None)
     if case.mode == "later" and done.status == 0 and run is not None:
         edit(case.meanwhile, root)
-        now, outside, git_before = tree(root), tree(world / "outside"), of_git(root)
+        now, outside, git_before = _tree(case, root), tree(world / "outside"), of_git(root)
         meanwhile = {path for path in now.keys() | before.keys() if now.get(path) != before.get(path)}
         if case.meanwhile:  # without an edit, only the run's snapshot is new in git
             saved |= _saved(root, now)
@@ -139,7 +150,7 @@ def _is_outside(seen: Seen) -> bool:
 
 def _is_unsaved(seen: Seen) -> bool:
     """`dvc repro` overwrites a file that neither DVC's cache nor git has; --apply does not."""
-    after = tree(seen.reference)
+    after = _tree(seen.case, seen.reference)
     return "neither DVC's cache nor git has a copy" in seen.done.err and any(
         entry != after.get(path) and _within(path, seen.outs) and entry[1] not in seen.saved
         for path, entry in seen.before.items()
@@ -172,7 +183,7 @@ ALLOWED = (_is_checked_out,)
 
 def problems(seen: Seen) -> list[str]:
     """Everything that is wrong."""
-    case, done, after = seen.case, seen.done, tree(seen.root)
+    case, done, after = seen.case, seen.done, _tree(seen.case, seen.root)
     writes = done.status == 0 and case.mode != "only"
     outside, now = tree(seen.reference.parent / "outside"), tree(seen.root.parent / "outside")
     if not case.here and not (writes and now == outside):  # an output may lie beyond a directory that is a link
@@ -214,7 +225,7 @@ def changes(what: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> l
 
 def _of_applied(seen: Seen, after: Tree) -> list[str]:
     """What is wrong in the workspace: it is as after `dvc repro`, but for files beside outputs, and links."""
-    here, reference = seen.case.here, tree(seen.reference)
+    here, reference = seen.case.here, _tree(seen.case, seen.reference)
     but = {path for path in {*reference, *after} if _within(path, _links(seen))} | seen.meanwhile
     for path, entry in seen.before.items():
         # What is as it should be stays as it is: files beside those of an output; in a directory, of which DVC does
@@ -254,7 +265,7 @@ def _of_directory(seen: Seen, run: Path) -> list[str]:
     reference, there = (
         {
             path: _followed(entry)
-            for path, entry in _files(tree(root), set()).items()
+            for path, entry in _files(_tree(seen.case, root), set()).items()
             if _within(path, places) and not _within(path, _links(seen))
         }
         for root in (seen.reference, run)
