@@ -86,7 +86,7 @@ def load(
     """
     from sentence_distillery.encoder.persistence.files import model_files
 
-    # NumPy's import takes longer than all else. Meanwhile threads read the files, and no rubbish is looked for.
+    # NumPy's import takes longer than all else. Meanwhile threads read the files, and the garbage collector is off.
     files, collects = model_files(directory, revision, token), gc.isenabled()
     if "numpy" not in sys.modules:
         files.begin()

@@ -97,8 +97,8 @@ def speed() -> list[str]:
         f"documents of {bench['mean_characters_of_documents']:,.0f}, {bench['dimension']} dimensions, medians of "
         f"{bench['runs']} runs in turns, {machine['cores']} cores of {machine['processor']}: `make bench`. A stream of "
         f"{stream['sentences']:,} sentences took {stream['mb_after_a_tenth']:.0f} MB after a tenth and "
-        f"{stream['mb_at_the_end']:.0f} MB at the end. In a fresh process the import takes {load['import']:.0f} ms, "
-        f"loading {load['load']:.0f} ms and the first vector {load['first_vector']:.0f} ms.",
+        f"{stream['mb_at_the_end']:.0f} MB at the end. In a fresh process the import takes {load['import']:.2g} ms, "
+        f"loading {load['load']:.0f} ms and the first vector {load['first_vector']:.2g} ms.",
     ]
 
 
