@@ -87,7 +87,8 @@ EXPORT(place_stems) void place_stems(const int32_t *hashes, size_t stems, size_t
 
 /* Load the lexical channel, as core.h describes it, for tokens up to the vocabulary's size. */
 EXPORT(load_channel)
-int load_channel(int32_t *numbers, float *idf, uint32_t *places, size_t stems, size_t dimension, float weight)
+int load_channel(int32_t *numbers, float *idf, uint32_t *places, size_t stems, size_t dimension, float short_weight,
+                 float long_weight)
 {
     if (dimension < 1 || dimension > 1 << 16)
         return BAD_CHANNEL;
@@ -97,7 +98,7 @@ int load_channel(int32_t *numbers, float *idf, uint32_t *places, size_t stems, s
     for (size_t i = 0; i < stems * PLACES; i++)
         if (places[i] >> 1 >= dimension)
             return BAD_CHANNEL;
-    channel = (Channel){numbers, idf, places, stems, dimension, weight};
+    channel = (Channel){numbers, idf, places, stems, dimension, short_weight, long_weight};
     has_channel = 1;
     return 0;
 }

@@ -11,8 +11,9 @@ export interface LoadOptions {
   progress?: (loading: Loading) => void;
   /** The dimensions to keep, the first ones; by default what the model was saved with. */
   truncateDim?: number;
-  /** The length of the lexical channel relative to the rest, 0 to 1,000; by default what the model was saved with. */
-  lexicalWeight?: number;
+  /** The length of the lexical channel relative to the rest, 0 to 1,000, or that in short texts and that in long ones;
+   * by default what the model was saved with. */
+  lexicalWeight?: number | [short: number, long: number];
   /** Whether the browser keeps the files (Cache API); true by default. */
   cache?: boolean;
 }

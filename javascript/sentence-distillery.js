@@ -524,10 +524,11 @@ function checkTable(core, tensors, start, dtype, [count, dimension]) {
 /** Load the lexical channel, and return its dimension; 0 if it is left out. */
 function loadChannel(core, tensors, described, givenWeight, words) {
   const weight = givenWeight ?? described?.weight ?? 0;
-  if (!(typeof weight === "number" && weight >= 0 && weight <= GREATEST_WEIGHT)) {
-    throw new RangeError(`lexicalWeight is ${weight}; it is a number from 0 to ${GREATEST_WEIGHT}.`);
+  const [short, long] = Array.isArray(weight) && weight.length === 2 ? weight : [weight, weight];
+  if (![short, long].every((each) => typeof each === "number" && each >= 0 && each <= GREATEST_WEIGHT)) {
+    throw new RangeError(`lexicalWeight is ${weight}; it is a number from 0 to ${GREATEST_WEIGHT}, or two in an array.`);
   }
-  if (weight === 0) return 0;
+  if (short === 0 && long === 0) return 0;
   if (!described) throw new RangeError(`lexicalWeight is ${weight}, but this model has no lexical channel: leave it out.`);
   const { dimension } = described;
   if (!(Number.isInteger(dimension) && dimension % PLACES === 0 && dimension >= PLACES && dimension <= GREATEST_DIMENSION)) {
@@ -540,7 +541,7 @@ function loadChannel(core, tensors, described, givenWeight, words) {
   const places = core.take(channel.count * PLACES * 4).start;
   core.exports.place_stems(channel.hashes, channel.count, dimension, places);
   const { numbers, frequencies, count } = channel;
-  core.checked(core.exports.load_channel(numbers, frequencies, places, count, dimension, weight));
+  core.checked(core.exports.load_channel(numbers, frequencies, places, count, dimension, short, long));
   return dimension;
 }
 

@@ -1,6 +1,6 @@
 """How many dimensions should the lexical channel have, and which weight? `python -m measurements.lexical_channel FROM`.
 
-Takes the released encoder with each of WEIGHTS and each of DIMENSIONS of its channel, and scores it on the sets of
+Takes the released encoder with each of WEIGHTS, of PAIRS and of DIMENSIONS of its channel, and scores it on the sets of
 `release.gate`, without a test split. `lexical-channel.csv` in `--output` has the figures, with those of the encoder
 without the channel, and `lexical-channel-differences.csv` how each differs from that one by kind of task.
 """
@@ -13,6 +13,7 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
 
 WEIGHTS = (0.3, 0.5, 0.8, 1.0, 1.2, 1.4)  # with the dimension of the released channel
+PAIRS = ((0.3, 1.2), (0.5, 1.2), (0.8, 1.2), (0.5, 2.0))  # of short and of long texts
 DIMENSIONS = (256, 512, 1024, 2048)  # with the weight of "released-search"
 
 
@@ -27,15 +28,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def encoders() -> Iterator[StaticEncoder]:
-    """Yield the released encoder with each weight, then with each dimension of its channel."""
-    yield from (StaticEncoder.load("released", lexical_weight=weight) for weight in WEIGHTS)
+    """Yield the released encoder with each weight and pair of weights, then with each dimension of its channel."""
+    yield from (StaticEncoder.load("released", lexical_weight=weight) for weight in (*WEIGHTS, *PAIRS))
     yield from (StaticEncoder.load("released-search", lexical_dimension=dimension) for dimension in DIMENSIONS)
 
 
 def shape(encoder: StaticEncoder) -> str:
     """Name a channel by its dimensions and its weight."""
     assert encoder.lexical is not None
-    return f"{encoder.lexical.dimension:,} dimensions, weight {encoder.lexical_weight:g}"
+    weight = encoder.lexical_weight
+    weights = "weights {:g} and {:g}".format(*weight) if isinstance(weight, tuple) else f"weight {weight:g}"
+    return f"{encoder.lexical.dimension:,} dimensions, {weights}"
 
 
 if __name__ == "__main__":

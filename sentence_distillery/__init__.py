@@ -47,7 +47,7 @@ def load(
     directory: "Path | str" = "released",
     *,
     truncate_dim: int | None = None,
-    lexical_weight: float | None = None,
+    lexical_weight: float | tuple[float, float] | None = None,
     lexical_dimension: int | None = None,
     revision: str | None = None,
     token: str | bool | None = None,
@@ -62,7 +62,8 @@ def load(
         truncate_dim: The dimensions to keep, the first ones, from 1 to the model's; None keeps as many as the model was
             saved with.
         lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the more
-            shared words count. 0 leaves the channel out; None takes what the model was saved with.
+            shared words count. Or two such numbers, for texts of up to 12 known tokens and for those from 32 on. 0
+            leaves the channel out; None takes what the model was saved with.
         lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the fewer words share
             a place. None takes what the model was saved with.
         revision: The commit, branch or tag of a hub id; None takes its main branch.

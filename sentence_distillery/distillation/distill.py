@@ -146,8 +146,8 @@ def distill(
         relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch, at least 0.
         temperature: Of the similarities in that loss, above 0.
         for_search: Whether the student gets a lexical channel: 768 further dimensions, in which texts that share words
-            are close. It finds more, and its cosines follow human ratings less closely (reproductions/docs/levers.md).
-            `load` with lexical_weight=0 leaves the channel out.
+            are close. It finds more, and its cosines follow human ratings a little less closely
+            (reproductions/docs/levers.md). `load` with lexical_weight=0 leaves the channel out.
         show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
             line every ten seconds elsewhere.
 

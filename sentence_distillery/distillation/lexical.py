@@ -7,7 +7,14 @@ loses: "heart attack" and "cardiac arrest" share nothing.
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, PLACES, LexicalChannel, is_dimension, stem_hash
+from sentence_distillery.encoder.lexical import (
+    GREATEST_DIMENSION,
+    PLACES,
+    LexicalChannel,
+    Weight,
+    is_dimension,
+    stem_hash,
+)
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, bare
 from sentence_distillery.io.artifacts import InputError
@@ -33,13 +40,14 @@ SNOWBALL = {
 
 
 def with_lexical_channel(
-    encoder: StaticEncoder, texts: TokenIds, dimension: int, weight: float, language: str
+    encoder: StaticEncoder, texts: TokenIds, dimension: int, weight: Weight, language: str
 ) -> StaticEncoder:
     """Add dimensions in which texts that share words are close, to an encoder without layers after its sum.
 
     Document frequencies are counted in `texts`, its token ids. `dimension` is a multiple of 8 up to 65,536, `weight`
-    the length of the channel relative to the rest, from 0 to 1,000; 0 leaves it out until an encoder is loaded with
-    another weight. Words of a `language` (ISO 639-1) without a Snowball stemmer are taken as they are.
+    the length of the channel relative to the rest, from 0 to 1,000, or those in short and in long texts; 0 leaves it
+    out until an encoder is loaded with another weight. Words of a `language` (ISO 639-1) without a Snowball stemmer are
+    taken as they are.
 
     Raises InputError if the encoder has layers, the dimension is not such a multiple, or no text has a known word.
     """

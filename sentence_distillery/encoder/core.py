@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.lexical import LexicalChannel
+from sentence_distillery.encoder.lexical import LexicalChannel, Weight, weights_by_length
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, terms_are_apart
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
@@ -98,7 +98,7 @@ class Simple:
         table: (tokens, dimension), int8 levels or float16 or float32.
         unit: The step between levels, by which means are multiplied.
         channel: The lexical channel, or None; it excludes layers.
-        weight: Its length relative to the rest.
+        weight: Its length relative to the rest, of all texts, or of short and of long ones.
         layers: What follows the sums, in this order.
     """
 
@@ -108,7 +108,7 @@ class Simple:
         table: NDArray[Any],
         unit: float,
         channel: LexicalChannel | None,
-        weight: float,
+        weight: Weight,
         layers: Sequence[Layer] = (),
     ) -> None:
         self.token_ids = token_ids
@@ -153,8 +153,8 @@ class Simple:
         if self._channel is None or width <= dimension:
             return vectors
         lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
-        channel = self._channel.vectors(tokens) * (np.float32(self._weight) * lengths)[:, None]
-        return np.concatenate([vectors, channel], axis=1)
+        lengths *= weights_by_length(self._weight, tokens.lengths)
+        return np.concatenate([vectors, self._channel.vectors(tokens) * lengths[:, None]], axis=1)
 
 
 def row_sums(table: NDArray[Any], tokens: TokenIds, width: int) -> Floats:
@@ -204,7 +204,7 @@ class Native:
         table: NDArray[Any],
         unit: float,
         channel: LexicalChannel | None,
-        weight: float,
+        weight: Weight,
         layers: Sequence[Layer] = (),
     ) -> None:
         compiled = loading.core()

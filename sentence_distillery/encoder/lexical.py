@@ -2,20 +2,23 @@
 
     v(S) = (u, w |u| l)                                u: the sum of the token vectors
     l = unit(sum_s (1 + log n_s) idf_s r_s)            s: the stems of S, n_s: how often each occurs
-    cosine of two texts = (cos(u, u') + w^2 l l') / (1 + w^2)
+    cosine of two texts = (cos(u, u') + w w' l l') / sqrt((1 + w^2) (1 + w'^2))
 
 r_s has PLACES entries of 1 or -1 at places that a hash of the stem decides, one in each of PLACES blocks of dimensions,
 and zeros elsewhere. So vectors of different stems are nearly orthogonal, and nothing but a hash and idf_s is stored for
 a token: a channel of any dimension costs eight bytes a token. Two things tell it from a table with more columns: a word
 that is repeated counts by its logarithm, and the channel of each text has the same length, short or long
 (reproductions/docs/levers.md says what each gains).
+
+A weight w may depend on the number of known tokens: shared words tell whether a long text answers a query, and mislead
+where two sentences are compared.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +26,11 @@ from numpy.typing import NDArray
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 PLACES = 8  # of a stem; a dimension is a multiple of it
-LEXICAL_WEIGHT = 1.2  # of the channel relative to the rest, for search
+Weight = float | tuple[float, float]  # of all texts, or of short and of long ones
+LEXICAL_WEIGHT: Final[Weight] = (0.5, 1.2)  # of the channel relative to the rest, for search
+SHORT_TEXT, LONG_TEXT = 12, 32  # known tokens: the most of a short text, and the fewest of a long one
 GREATEST_WEIGHT = 1_000.0  # above it nothing is left of the rest
+WEIGHT_RANGE = f"a number from 0 to {GREATEST_WEIGHT:,.0f}, or a pair of them, for short and for long texts"
 GREATEST_DIMENSION = 2**16  # of 250 MB for a thousand texts
 
 _NO_CHANNEL = (  # these options are of Python alone
@@ -88,14 +94,14 @@ class LexicalChannel:
         sums = np.bincount(flat.ravel(), (signs[kinds] * weights[:, None]).ravel(), len(tokens) * self.dimension)
         return unit_rows(sums.reshape(len(tokens), self.dimension).astype(np.float32))
 
-    def arrays(self, weight: float) -> tuple[NDArray[np.int32], Floats, NDArray[np.uint32], int, float]:
+    def arrays(self, weight: Weight) -> tuple[NDArray[np.int32], Floats, NDArray[np.uint32], int, float, float]:
         """Return what the native core needs: each token's stem, and of each stem its idf and its places.
 
-        A place is doubled, and one more for a minus. The dimension and the weight follow.
+        A place is doubled, and one more for a minus. The dimension and the weights of short and long texts follow.
         """
         numbers, idf, places, signs = self._by_stem
         packed = (places * 2 + (signs < 0)).astype(np.uint32)
-        return numbers.astype(np.int32), np.ascontiguousarray(idf), packed, self.dimension, weight
+        return numbers.astype(np.int32), np.ascontiguousarray(idf), packed, self.dimension, *_both(weight)
 
     @cached_property
     def _by_stem(self) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], Floats]:
@@ -109,19 +115,47 @@ class LexicalChannel:
         return numbers, self.idf[first], places, np.where(mixed & np.uint64(1), 1, -1).astype(np.float32)
 
 
-def checked_weight(weight: float, channel: LexicalChannel | None) -> float:
+def weights_by_length(weight: Weight, lengths: NDArray[np.int64]) -> Floats:
+    """Return the weight that the channel has in texts of so many known tokens, (texts,) float32.
+
+    Example:
+        >>> weights_by_length((0.5, 1.5), np.array([3, 12, 22, 32, 400])).tolist()
+        [0.5, 0.5, 1.0, 1.5, 1.5]
+    """
+    short, long = _both(weight)
+    share = np.clip((lengths - SHORT_TEXT) / (LONG_TEXT - SHORT_TEXT), 0, 1)
+    return (short + (long - short) * share).astype(np.float32)
+
+
+def _both(weight: Weight) -> tuple[float, float]:
+    """Return the weight of short and that of long texts."""
+    return weight if isinstance(weight, tuple) else (weight, weight)
+
+
+def checked_weight(weight: Weight, channel: LexicalChannel | None) -> Weight:
     """Return the weight of a channel; ValueError if it is out of its range, or not 0 and there is no channel."""
     if not is_weight(weight):
-        raise ValueError(f"lexical_weight is {weight!r}; it is a number from 0 to {GREATEST_WEIGHT:,.0f}.")
-    if weight and channel is None:
+        raise ValueError(f"lexical_weight is {weight!r}; it is {WEIGHT_RANGE}.")
+    found = as_weight(weight)
+    if found and channel is None:
         raise ValueError(f"lexical_weight is {weight!r}, {_NO_CHANNEL}")
-    return float(weight)
+    return found
 
 
-def is_weight(value: Any) -> TypeGuard[float]:
-    """Tell whether a value is a weight of a channel: a number from 0 to GREATEST_WEIGHT."""
+def is_weight(value: Any) -> TypeGuard[Weight]:
+    """Tell whether a value is a weight of a channel: a number from 0 to GREATEST_WEIGHT, or a pair of them."""
+    if isinstance(value, tuple | list):
+        return (
+            len(value) == 2 and not any(isinstance(each, tuple | list) for each in value) and all(map(is_weight, value))
+        )
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     return number and bool(0 <= value <= GREATEST_WEIGHT)
+
+
+def as_weight(value: Any) -> Weight:
+    """Return a weight, of which `is_weight` holds, as a float, or as two if they differ."""
+    short, long = map(float, value if isinstance(value, tuple | list) else (value, value))
+    return short if short == long else (short, long)
 
 
 def is_dimension(value: Any) -> TypeGuard[int]:
@@ -130,7 +164,7 @@ def is_dimension(value: Any) -> TypeGuard[int]:
     return whole and bool(PLACES <= value <= GREATEST_DIMENSION and value % PLACES == 0)
 
 
-def resized(channel: LexicalChannel | None, dimension: int, weight: float) -> LexicalChannel:
+def resized(channel: LexicalChannel | None, dimension: int, weight: Weight) -> LexicalChannel:
     """Give a channel another dimension; ValueError if that is out of range, or the model has no channel in use."""
     if channel is None:
         raise ValueError(f"lexical_dimension is {dimension!r}, {_NO_CHANNEL}")

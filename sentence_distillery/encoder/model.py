@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.layers import Layer
-from sentence_distillery.encoder.lexical import LexicalChannel
+from sentence_distillery.encoder.lexical import LexicalChannel, Weight
 from sentence_distillery.encoder.tokens import Tokens
 from sentence_distillery.io.ragged import Floats
 
@@ -86,7 +86,7 @@ class Model:
     table: Table
     layers: tuple[Layer, ...] = ()
     channel: LexicalChannel | None = None
-    lexical_weight: float = 0.0
+    lexical_weight: Weight = 0.0
     truncate_dim: int | None = None
     prompts: Prompts = field(default_factory=Prompts)
     made_from: Mapping[str, object] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.exchange.text_rules import TextRules
 from sentence_distillery.encoder.layers import Hidden, Layer, Linear
-from sentence_distillery.encoder.lexical import LexicalChannel
+from sentence_distillery.encoder.lexical import LexicalChannel, Weight
 from sentence_distillery.encoder.model import Model, Table
 from sentence_distillery.encoder.native.vocabulary import Vocabulary
 from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile
@@ -56,7 +56,7 @@ def model_of(
     )
 
 
-def parts_of(model: Model, truncate_dim: int | None, lexical_weight: float) -> dict[str, Any]:
+def parts_of(model: Model, truncate_dim: int | None, lexical_weight: Weight) -> dict[str, Any]:
     """Take an encoder apart for a pickle, without anything derived; another machine may not have the files."""
     return {
         "tokenizer": model.tokens.source.pickled(),

@@ -30,7 +30,14 @@ from sentence_distillery.encoder.core import Core, Counts, Form, Native, Simple
 from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.exchange.text_rules import TextRules
 from sentence_distillery.encoder.layers import Hidden, Linear
-from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT, LexicalChannel, checked_weight, resized
+from sentence_distillery.encoder.lexical import (
+    LEXICAL_WEIGHT,
+    LexicalChannel,
+    Weight,
+    checked_weight,
+    resized,
+    weights_by_length,
+)
 from sentence_distillery.encoder.model import Model
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import Vocabulary
@@ -73,7 +80,7 @@ class LoadOptions(TypedDict, total=False):
     """The keyword arguments of `from_pretrained`, which says what each does."""
 
     truncate_dim: int | None
-    lexical_weight: float | None
+    lexical_weight: Weight | None
     lexical_dimension: int | None
     revision: str | None
     token: str | bool | None
@@ -95,8 +102,8 @@ class StaticEncoder(Adapters):
             default.
         truncate_dim: The dimensions that are kept, the first ones, from 1 to the model's; None keeps as many as the
             model was saved with, all for most.
-        lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000; 0 leaves it out, None
-            takes what the model was saved with.
+        lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000, or two such numbers,
+            for short and for long texts; 0 leaves it out, None takes what the model was saved with.
 
     Example:
         >>> from sentence_distillery import load
@@ -109,7 +116,9 @@ class StaticEncoder(Adapters):
     """
 
     @overload
-    def __init__(self, model: Model, *, truncate_dim: int | None = ..., lexical_weight: float | None = ...) -> None: ...
+    def __init__(
+        self, model: Model, *, truncate_dim: int | None = ..., lexical_weight: Weight | None = ...
+    ) -> None: ...
 
     @overload
     def __init__(
@@ -124,7 +133,7 @@ class StaticEncoder(Adapters):
         truncate_dim: int | None = ...,
         made_from: Mapping[str, object] | None = ...,
         lexical: LexicalChannel | None = ...,
-        lexical_weight: float | None = ...,
+        lexical_weight: Weight | None = ...,
         rules: TextRules | None = ...,
         prompts: Prompts | None = ...,
         card: str | None = ...,
@@ -135,7 +144,7 @@ class StaticEncoder(Adapters):
         model: Any = None,
         *parts: Any,
         truncate_dim: int | None = None,
-        lexical_weight: float | None = None,
+        lexical_weight: Weight | None = None,
         **named: Any,
     ) -> None:
         if not isinstance(model, Model):
@@ -158,7 +167,7 @@ class StaticEncoder(Adapters):
         directory: Path | str = RELEASED,
         *,
         truncate_dim: int | None = None,
-        lexical_weight: float | None = None,
+        lexical_weight: Weight | None = None,
         lexical_dimension: int | None = None,
         revision: str | None = None,
         token: str | bool | None = None,
@@ -175,7 +184,8 @@ class StaticEncoder(Adapters):
                 saved with, which is all of them for most. It cuts whole blocks off a lexical channel; for a smaller
                 channel give `lexical_dimension`.
             lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the
-                more shared words count; 0 leaves the channel out. By default what the model was saved with.
+                more shared words count; 0 leaves the channel out. Or two such numbers: for texts of up to 12 known
+                tokens and for those from 32 on; between them it grows evenly. By default what the model was saved with.
             lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells
                 words apart. By default what the model was saved with.
             revision: The commit, branch or tag of a hub id; by default its main branch.
@@ -207,7 +217,7 @@ class StaticEncoder(Adapters):
         files: ModelFiles,
         *,
         truncate_dim: int | None = None,
-        lexical_weight: float | None = None,
+        lexical_weight: Weight | None = None,
         lexical_dimension: int | None = None,
     ) -> Self:
         """Load a model whose files were found, and which threads may be reading; otherwise as `from_pretrained`.
@@ -215,7 +225,7 @@ class StaticEncoder(Adapters):
         Args:
             files: The files of the model, as `model_files` finds them.
             truncate_dim: The dimensions to keep, from 1 to the model's.
-            lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000.
+            lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000, or two of them.
             lexical_dimension: The numbers of the lexical channel, a multiple of 8 up to 65,536.
 
         Returns:
@@ -809,8 +819,8 @@ class StaticEncoder(Adapters):
         if self.model.layers or self._channel is None:
             return self.model.after_layers(means)
         lengths = np.sqrt(np.einsum("nd,nd->n", means, means))
-        channel = self._channel.vectors(tokens) * (np.float32(self.lexical_weight) * lengths)[:, None]
-        return np.concatenate([means, channel], axis=1)
+        lengths *= weights_by_length(self.lexical_weight, self.known(tokens).lengths)
+        return np.concatenate([means, self._channel.vectors(tokens) * lengths[:, None]], axis=1)
 
     def token_ids(self, sentences: list[str]) -> TokenIds:
         """Look up the words of each sentence, the way `encode` does; `tokenize` is slower and keeps punctuation.

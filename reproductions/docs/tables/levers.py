@@ -208,7 +208,13 @@ CHANNELS = (
         "no: a second model for one point",
     ),
     Lever("weight 0.3, not 1.2", "lexical-channel: 768 dimensions, weight 1.2", "768 dimensions, weight 0.3", "option"),
-    Lever("2,048 dimensions", "lexical-channel: 768 dimensions, weight 1.2", "2,048 dimensions", "option"),
+    Lever(
+        "weight 0.5 for short texts, not 1.2",
+        "lexical-channel: 768 dimensions, weight 1.2",
+        "768 dimensions, weights 0.5 and 1.2",
+        "yes",
+    ),
+    Lever("2,048 dimensions", "lexical-channel: 768 dimensions, weights 0.5 and 1.2", "2,048 dimensions", "option"),
     Lever("TF-IDF concatenated, weight 1", "with-words: the encoder alone", "1: `released", "how-to"),
     Lever(
         "best part of 40 words, and the whole",
@@ -278,7 +284,11 @@ EQUAL_BYTES = tuple(
         ("54,142 tokens, 272 dimensions", 8),
     )
 )
-CHANNEL = tuple(f"{size} dimensions, weight {weight}" for size, weight in (("768", 0.3), ("768", 1.2), ("2,048", 1.2)))
+CHANNEL = (
+    *(f"768 dimensions, weight {weight}" for weight in (0.3, 0.5, 0.8, 1.2)),
+    *(f"768 dimensions, weights {both}" for both in ("0.3 and 1.2", "0.5 and 1.2", "0.8 and 1.2", "0.5 and 2")),
+    *(f"{dimension} dimensions, weights 0.5 and 1.2" for dimension in ("256", "2,048")),
+)
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "levers text": partial(levers, TEXT, RATED),

@@ -39,6 +39,8 @@ enum {
     TEXT_ROOM = 4096,    /* bytes of normalised text after which its words are looked up */
     TEXT_MARGIN = 64,    /* bytes after the end that may be read or written */
     PLACES = 8,          /* of a stem in the lexical channel */
+    SHORT_TEXT = 12,     /* known tokens, as encoder/lexical.py has it */
+    LONG_TEXT = 32,
     UNKNOWN = 0,         /* the id of the unknown token */
     LONGEST_WORD = 400,  /* characters, of any vocabulary */
     RECENT_IDS = 4,      /* of a word that is remembered, at most */
@@ -234,7 +236,7 @@ typedef struct {
     float *idf;
     uint32_t *places; /* (stems, PLACES), each the dimension times two, and one more for a minus */
     size_t stems, dimension;
-    float weight;
+    float short_weight, long_weight; /* of texts up to SHORT_TEXT tokens, and from LONG_TEXT on */
 } Channel;
 
 typedef struct {

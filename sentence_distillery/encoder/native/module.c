@@ -8,7 +8,7 @@
        normalized(text) -> str
    Encoder(vocabulary, table, unit, channel, layer)
        vocabulary: None if other tokenizers cut the texts
-       channel: None or (numbers, idf, places, dimension, weight)
+       channel: None or (numbers, idf, places, dimension, weight of short texts, weight of long ones)
        layer: None, (A, B, True) for x + relu(x A) B, or (W, b, False) for x W + b
        encode(texts, out, form, counts, width) -> int     the least number of known tokens of a text
        embed(ids, offsets, out, form, width)              all tokens count
@@ -431,7 +431,8 @@ static int set_channel(EncoderObject *made, PyObject *given)
         PyErr_NoMemory();
         return -1;
     }
-    if (!PyArg_ParseTuple(given, "OOOnf", &numbers, &idf, &places, &dimension, &channel->weight))
+    if (!PyArg_ParseTuple(given, "OOOnff", &numbers, &idf, &places, &dimension, &channel->short_weight,
+                          &channel->long_weight))
         return -1;
     if (!(channel->numbers = copied(numbers, INT32, &tokens)) || !(channel->idf = copied(idf, FLOAT32, &stems)) ||
         !(channel->places = copied(places, UINT32, &entries)))

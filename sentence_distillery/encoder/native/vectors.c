@@ -176,12 +176,21 @@ static float *add_stems(Sums *sums)
     return part;
 }
 
+/* Return the weight that the channel has in a text of so many known tokens. */
+static float weight_of(const Channel *channel, size_t known)
+{
+    float share = known <= SHORT_TEXT  ? 0
+                  : known >= LONG_TEXT ? 1
+                                       : (float)(known - SHORT_TEXT) / (LONG_TEXT - SHORT_TEXT);
+    return channel->short_weight + (channel->long_weight - channel->short_weight) * share;
+}
+
 /* Write sums and channel at unit length: the channel has `weight` times the length of the sums before. */
 static void write_with_channel(const Sums *sums, float length, float *part, int form, float *out)
 {
     const Kernels *kernels = sums->kernels;
     size_t width = sums->width, own = sums->summed, dimension = sums->channel->dimension;
-    float weight = sums->channel->weight;
+    float weight = weight_of(sums->channel, sums->known);
     float part_length = kernels->length(part, dimension), whole = length * sqrtf(1 + weight * weight);
     if (form == AS_UNIT && width == own + dimension && is_ordinary(whole) && is_ordinary(length) &&
         is_ordinary(part_length)) {

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from sentence_distillery.encoder.lexical import (
     GREATEST_DIMENSION,
-    GREATEST_WEIGHT,
     PLACES,
+    WEIGHT_RANGE,
     LexicalChannel,
+    Weight,
+    as_weight,
     is_dimension,
     is_weight,
 )
@@ -82,7 +84,7 @@ def _folded(file: TensorFile, table: NDArray[Any], texts: Texts) -> NDArray[Any]
     return table
 
 
-def read_channel(file: TensorFile, rows: int, layout: Layout) -> tuple[LexicalChannel, float]:
+def read_channel(file: TensorFile, rows: int, layout: Layout) -> tuple[LexicalChannel, Weight]:
     """Read the lexical channel that config.json describes, and its weight."""
     described = layout.config["lexical"]
     found: Mapping[str, Any] = described if isinstance(described, dict) else {}
@@ -91,7 +93,7 @@ def read_channel(file: TensorFile, rows: int, layout: Layout) -> tuple[LexicalCh
         wanted = f"a multiple of {PLACES} up to {GREATEST_DIMENSION:,}"
         raise layout.refused("the dimension of lexical", f"{dimension!r}; it is {wanted}")
     if not is_weight(weight):
-        raise layout.refused("the weight of lexical", f"{weight!r}; it is a number from 0 to {GREATEST_WEIGHT:,.0f}")
+        raise layout.refused("the weight of lexical", f"{weight!r}; it is {WEIGHT_RANGE}")
 
     # The tensors are as long as the table, since each token has a stem.
     tensors = file.tensors({STEMS: (rows,), IDF: (rows,)})
@@ -100,7 +102,7 @@ def read_channel(file: TensorFile, rows: int, layout: Layout) -> tuple[LexicalCh
         raise InputError(
             f"{file.path}: '{STEMS}' are int32 and '{IDF}' float32 from 0, but here they are not. {REMEDY}"
         )
-    return LexicalChannel(stems, idf, dimension), float(weight)
+    return LexicalChannel(stems, idf, dimension), as_weight(weight)
 
 
 def check_finite(path: Path, name: str, array: NDArray[Any]) -> None:

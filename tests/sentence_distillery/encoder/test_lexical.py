@@ -4,6 +4,7 @@ import json
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,6 +95,19 @@ def test_a_cosine_is_the_mean_of_both_parts(plain: StaticEncoder, encoder: Stati
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 1, 1, 1, 1, 0, 1], atol=1e-6)
 
 
+@pytest.mark.parametrize("normalize", [True, False])
+def test_a_weight_of_short_and_one_of_long_texts(plain: StaticEncoder, encoder: StaticEncoder, normalize: bool) -> None:
+    """By hand; unknown words do not make a text long, and more tokens than the core reads at once do."""
+    texts = ["storm " * 12, "storm " * 17, "storm port " * 16, "qzx " * 40 + "storm", "storm gale " * 3_000]
+    expected = [0.5, 0.75, 1.5, 0.5, 1.5]
+    found = StaticEncoder(encoder.model, lexical_weight=(0.5, 1.5)).encode(texts, normalize_embeddings=normalize)
+    parts = np.linalg.norm(found[:, 8:], axis=1) / np.linalg.norm(found[:, :8], axis=1)
+    np.testing.assert_allclose(parts, expected, rtol=1e-5)
+    for vector, text, weight in zip(found, texts, expected, strict=True):
+        one = StaticEncoder(encoder.model, lexical_weight=weight).encode(text, normalize_embeddings=normalize)
+        np.testing.assert_allclose(vector, one, atol=1e-6)
+
+
 def test_means_have_the_same_direction(plain: StaticEncoder, encoder: StaticEncoder) -> None:
     means = encoder.encode(TEXTS, normalize_embeddings=False)
     np.testing.assert_array_equal(means[:, :8], plain.encode(TEXTS, normalize_embeddings=False))
@@ -146,9 +160,11 @@ def test_the_weight_is_chosen_when_it_is_loaded(plain: StaticEncoder, encoder: S
     np.testing.assert_array_equal(without.encode(TEXTS), plain.encode(TEXTS))
     without.save_pretrained(tmp_path / "without")
     assert load(tmp_path / "without").kind == "static"
-    np.testing.assert_array_equal(
-        load(tmp_path / "without", lexical_weight=WEIGHT).encode(TEXTS), encoder.encode(TEXTS)
-    )
+    again = load(tmp_path / "without", lexical_weight=(WEIGHT, WEIGHT))
+    assert again.lexical_weight == WEIGHT  # one of both
+    np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
+    load(tmp_path / "model", lexical_weight=(0, WEIGHT)).save_pretrained(tmp_path / "pair")
+    assert load(tmp_path / "pair").lexical_weight == (0, WEIGHT)
 
 
 def test_the_dimension_is_chosen_when_it_is_loaded(encoder: StaticEncoder, tmp_path: Path) -> None:
@@ -162,7 +178,9 @@ def test_the_dimension_is_chosen_when_it_is_loaded(encoder: StaticEncoder, tmp_p
 
 def test_a_dimension_of_a_channel_that_is_left_out(plain: StaticEncoder, tmp_path: Path) -> None:
     with_lexical_channel(plain, plain.token_ids(TEXTS), 64, 0, "en").save_pretrained(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"the lexical channel is left out: give a lexical_weight, too, such as 1\.2"):
+    with pytest.raises(
+        ValueError, match=r"the lexical channel is left out: give a lexical_weight, too, such as \(0\.5, 1\.2\)"
+    ):
         load(tmp_path / "model", lexical_dimension=128)
 
 
@@ -244,8 +262,8 @@ def test_it_counts_in_the_size(tmp_path: Path) -> None:
     assert small.dimension == trials[0].dimension + 64
 
 
-@pytest.mark.parametrize("weight", [-1, 1001, 1e30, float("nan"), float("inf"), True, "1"])
-def test_a_wrong_weight(encoder: StaticEncoder, tmp_path: Path, weight: float) -> None:
+@pytest.mark.parametrize("weight", [-1, 1001, 1e30, float("nan"), True, "1", (1,), (1, -1), ((1, 2), 1)])
+def test_a_wrong_weight(encoder: StaticEncoder, tmp_path: Path, weight: Any) -> None:
     encoder.save_pretrained(tmp_path / "model")
     with pytest.raises(ValueError, match=r"lexical_weight is .*; it is a number from 0 to 1,000"):
         load(tmp_path / "model", lexical_weight=weight)
@@ -280,7 +298,7 @@ def test_no_onnx_file_has_it(plain: StaticEncoder, encoder: StaticEncoder, tmp_p
         ({"dimension": 2**40, "weight": 1.0}, "the dimension of lexical is 1099511627776"),
         ({"dimension": True, "weight": 1.0}, "the dimension of lexical is True"),
         ({"dimension": 64, "weight": -1.0}, "the weight of lexical is -1.0; it is a number from 0 to 1,000"),
-        ({"dimension": 64, "weight": "1"}, "the weight of lexical is '1'"),
+        ({"dimension": 64, "weight": [1.0, "1"]}, r"the weight of lexical is \[1.0, '1'\]"),
         ({"dimension": 64}, "the weight of lexical is None"),
         ({"dimension": 32, "weight": 1.0}, "dimension is 72, and the model has 40"),
         ({"dimension": 64, "weight": 0.0}, "kind is 'lexical', and the model has 'static'"),

@@ -172,7 +172,7 @@ def channel(
     stems: list[int], places: int = 16, highest: int = 0, dimension: int = 8, kind: str = "i4"
 ) -> tuple[Any, ...]:
     """A lexical channel of two stems, as the core takes it."""
-    return np.array(stems, kind), np.ones(2, np.float32), np.full(places, highest, np.uint32), dimension, 1.0
+    return np.array(stems, kind), np.ones(2, np.float32), np.full(places, highest, np.uint32), dimension, 1.0, 1.0
 
 
 INT8 = np.zeros((3, 4), np.int8)
