@@ -23,7 +23,7 @@ from measurements.sets import collected
 from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.compression import Precision, compressed, principal_directions
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.evaluate import Function, evaluate, unit
+from sentence_distillery.evaluation.evaluate import Encoder, Function, evaluate, unit
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.tasks import TaskSet
@@ -58,7 +58,7 @@ def parsed(description: str, arguments: Sequence[str] | None) -> argparse.Namesp
 
 
 def write_comparison(
-    name: str, found: Mapping[str, StaticEncoder], title: str, options: argparse.Namespace, about: str
+    name: str, found: Mapping[str, Encoder], title: str, options: argparse.Namespace, about: str
 ) -> None:
     """Write the figures of the released encoder, under `title`, and of others, and how these differ from it."""
     data, released = collected(SETS, options.source, WORK), StaticEncoder.load("released")
@@ -83,13 +83,13 @@ def shape(encoder: StaticEncoder) -> str:
     return f"{len(encoder.stored):,} tokens, {encoder.dimension} dimensions, {8 * encoder.stored.itemsize} bits"
 
 
-def scored(name: str, encoder: StaticEncoder, tasks: Sequence[TaskSet]) -> Iterator[Result]:
+def scored(name: str, encoder: Encoder, tasks: Sequence[TaskSet]) -> Iterator[Result]:
     """Yield the main figures of an encoder on every set."""
     log.info("%s", name)
     yield from filter(is_main, evaluate(Function(unit(encoder)), list(tasks), name=name))
 
 
-def differences(name: str, old: StaticEncoder, new: StaticEncoder, data: BenchmarkData) -> Iterator[Result]:
+def differences(name: str, old: Encoder, new: Encoder, data: BenchmarkData) -> Iterator[Result]:
     """Yield how an encoder differs from another one on each kind of task."""
     for found in compare(old, new, data):
         change, size = found.new - found.old, len(found.sets)

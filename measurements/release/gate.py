@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import intervals as bootstrap
-from sentence_distillery.evaluation.evaluate import main_measure
+from sentence_distillery.evaluation.evaluate import Encoder, main_measure
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, Split
 from sentence_distillery.evaluation.tasks import TaskSet, read_task
 from sentence_distillery.io.artifacts import InputError
@@ -69,7 +68,7 @@ class Difference:
         )
 
 
-def compare(old: StaticEncoder, new: StaticEncoder, data: BenchmarkData) -> list[Difference]:
+def compare(old: Encoder, new: Encoder, data: BenchmarkData) -> list[Difference]:
     """Compare two encoders on the sets of KINDS that are there.
 
     `old`: the released encoder; `new`: the one that may replace it; `data`: the benchmark sets; a kind without any of
@@ -118,7 +117,7 @@ def read(data: BenchmarkData, kind: str, name: str, split: Split) -> TaskSet:
     return TaskSet(task.type, (fitted, rest), task.protocols)
 
 
-def _difference(kind: str, tasks: Sequence[TaskSet], old: StaticEncoder, new: StaticEncoder) -> Difference:
+def _difference(kind: str, tasks: Sequence[TaskSet], old: Encoder, new: Encoder) -> Difference:
     both = [list(_scored(encoder, tasks)) for encoder in (old, new)]
     before, after = (float(np.mean([value for value, _ in scores])) for scores in both)
     drawn_before, drawn_after = (np.mean([drawn for _, drawn in scores], axis=0) for scores in both)
@@ -129,7 +128,7 @@ def _difference(kind: str, tasks: Sequence[TaskSet], old: StaticEncoder, new: St
     return Difference(kind, names, before, after, low, high)
 
 
-def _scored(encoder: StaticEncoder, tasks: Sequence[TaskSet]) -> Iterator[tuple[float, Floats]]:
+def _scored(encoder: Encoder, tasks: Sequence[TaskSet]) -> Iterator[tuple[float, Floats]]:
     """Yield the main figure on each set, and its draws."""
     for task in tasks:
         measure = main_measure(encoder, task)

@@ -289,6 +289,11 @@ CHANNEL = (
     *(f"768 dimensions, weights {both}" for both in ("0.3 and 1.2", "0.5 and 1.2", "0.8 and 1.2", "0.5 and 2")),
     *(f"{dimension} dimensions, weights 0.5 and 1.2" for dimension in ("256", "2,048")),
 )
+VARIANTS = (
+    *(f"squashed, factor {factor}" for factor in (0.3, 0.6, 1)),
+    *(f"without the first {number}" for number in (1, 3, 7)),
+    *(f"{bits} bits" for bits in (3, 4, 5, 6)),
+)
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "levers text": partial(levers, TEXT, RATED),
@@ -297,6 +302,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "levers search": partial(levers, CHANNELS, RATED | SEARCH),
     "levers test": test_splits,
     "levers equal-bytes": partial(by_kind, f"{EQUAL}-differences", "16 MB, less the former release", EQUAL_BYTES),
+    "levers variants": partial(by_kind, "variants-differences", "changed after training, less released", VARIANTS),
     "levers lexical-channel": partial(by_kind, "lexical-channel-differences", "channel, less none", CHANNEL),
     "levers lexical-recommended": lambda: [
         *rows_of(results("levers/lexical-recommended"), "text", 1, False),
