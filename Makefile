@@ -36,7 +36,8 @@
 # make lint        ruff, mypy, and the figures of the pages
 # make lock        requirements.lock and requirements-peers.lock, with hashes: what pyproject.toml asks for, in the versions
 #                  that .venv has
-# make peers       the encoders that ours are compared with: BM25, WordLlama, tokenlearn; without them their tests are skipped
+# make peers       BM25, WordLlama, tokenlearn, which ours are compared with, and ziglang, which compiles the JavaScript's
+#                  core; without them their tests are skipped
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run

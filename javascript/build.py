@@ -29,7 +29,11 @@ SOURCES: Final = (
     HERE / "libc" / "libc.c",
     *(NATIVE / f"{name}.c" for name in ("text", "vocabulary", "words", "vectors", "kernels")),
 )
-INPUTS: Final = (*SOURCES, *NATIVE.glob("*.h"), *HERE.glob("libc/*.h"), HERE / FILE, Path(__file__))
+COPIED: Final = ("sentence-distillery.d.ts", "package.json", "README.md")
+INPUTS: Final = (
+    *(*SOURCES, *NATIVE.glob("*.h"), *HERE.glob("libc/*.h"), Path(__file__)),
+    *(HERE / name for name in (FILE, *COPIED)),
+)
 FLAGS: Final = (
     *("-O3", "-std=c11", "-ffreestanding", "-nostdlib", "-ffp-contract=off", "-Wall", "-Wextra"),
     *(f"-I{HERE / 'libc'}", f"-I{NATIVE}"),
@@ -77,7 +81,7 @@ def build() -> str:
     compiled = core()
     text = (HERE / FILE).read_text(encoding="utf-8").replace("@core@", base64.b64encode(compiled).decode())
     PACKAGE.mkdir(parents=True, exist_ok=True)
-    for name in ("sentence-distillery.d.ts", "package.json", "README.md"):
+    for name in COPIED:
         shutil.copy(HERE / name, PACKAGE / name)
     for target in (PACKAGE / FILE, SHIPPED):
         partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
