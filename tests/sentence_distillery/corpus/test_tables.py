@@ -103,6 +103,8 @@ def files() -> dict[str, tuple[str, bytes]]:
     }
     for suffix in (".parquet", ".pq"):
         found[suffix] = (suffix, parquet(arrow()))
+    for kind in (pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.large_string())):
+        found[f".parquet of {kind}"] = (".parquet", parquet(arrow().set_column(1, "text", pa.array(TEXTS).cast(kind))))
     file = io.BytesIO()
     feather.write_feather(arrow(), file)
     return found | {".feather": (".feather", file.getvalue())}
@@ -271,6 +273,7 @@ QUOTES = {  # content of a .tsv, whether marks enclose fields -> the texts
     "quoted as Excel does": ('text\tn\n"He said ""Stop"", twice"\t1\nGo\t0\n', ['He said "Stop", twice', "Go"]),
     "a tab within": ('text\tn\n"Stop\there"\t1\nGo\t0\n', ["Stop\there", "Go"]),
     "a line end within": ('text\tn\n"Stop\nhere"\t1\nGo\t0\n', ["Stop\nhere", "Go"]),
+    "marks at both ends of a row": ('text\tn\n"Stop\there"\nGo\t0\n', ['"Stop', "Go"]),
     "all quoted": ('"text"\t"n"\n"Stop"\t"1"\n', ["Stop"]),
 }
 

@@ -18,6 +18,7 @@ from sentence_distillery.encoder.compression import (
     levels,
     principal_directions,
     token_counts,
+    values,
     with_fewer_words,
 )
 from sentence_distillery.encoder.persistence.finding import model_directory
@@ -223,3 +224,11 @@ def test_the_model_card_stays(tmp_path: Path) -> None:
     assert made_from["teacher"] == encoder.made_from["teacher"] and "figures" not in made_from
     encoder.save_pretrained(tmp_path / "same")
     assert not (tmp_path / "same" / "README.md").exists()
+
+
+def test_levels_of_int8_become_values_of_a_few_units() -> None:
+    """A learning rate is for such values; a table of other numbers stays as it is."""
+    encoder = static_encoder()
+    small = compress(encoder, precision="int8")
+    np.testing.assert_allclose(values(small), small.stored * np.float32(STEP), rtol=1e-6)
+    np.testing.assert_array_equal(values(encoder), encoder.table)

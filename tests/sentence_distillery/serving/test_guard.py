@@ -84,3 +84,4 @@ def test_questions_out_of_their_range(server: Server, place: str) -> None:
     answer = httpx.get(server.address + place)
     assert answer.status_code == 400
     assert answer.json()["error"]["param"] in ("q", "index", "column")
+    assert "column" not in place or "column 'absent' (they have none)" in answer.json()["error"]["message"]
