@@ -7,7 +7,7 @@
     vocabulary    the teacher's pieces with frequent words; without the further words of GloVe
     loss          without the relational loss; with three times its weight
     bits          8 bits a number; 8 bits and half the dimensions; 16 bits and half the dimensions
-    channel       a lexical channel, of two weights
+    channel       a lexical channel of one weight, or of two, for short and for long texts
 
 The base is the recipe of the profile `best`: two teachers, news and captions, 20,000 further words, a relational loss
 of weight 0.1, 256 dimensions. Its MRPC and treebank texts are left out; epochs and rate are the library's own.
@@ -42,6 +42,7 @@ from sentence_distillery.distillation.options import SoftLabels, StudentOptions
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.distillation.student import LabelledCorpus, train_static
 from sentence_distillery.encoder.compression import compress
+from sentence_distillery.encoder.lexical import Weight
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result, write_results
@@ -76,7 +77,7 @@ class Setting:
     relational_weight: float = 0.1  # of the loss that compares the neighbours of a sentence
     dimension: int = 256  # of its vectors, cut after training
     precision: Literal["float32", "float16", "int8"] = "float32"  # how a number is stored
-    channel: float = 0.0  # the weight of its lexical channel; 0 for none
+    channel: Weight = 0.0  # the weight of its lexical channel; 0 for none
 
     @property
     def training(self) -> "Setting":
@@ -117,6 +118,7 @@ LEVERS: dict[str, dict[str, Setting]] = {
     "channel": {
         "768 dimensions of weight 0.3": replace(BASE, channel=0.3),
         "768 dimensions of weight 1.2": replace(BASE, channel=1.2),
+        "768 dimensions of weights 0.5 and 1.2": replace(BASE, channel=(0.5, 1.2)),
     },
 }
 ROWS: dict[str, Setting] = {"base": BASE} | {
