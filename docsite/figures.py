@@ -79,7 +79,6 @@ FIGURES: dict[str, Callable[[], str]] = {
     },
     "scifact queries": partial(own.queries_interval, "medical", "student", "scifact", "search", "ndcg_at_10"),
     "peer versions": peers.versions,
-    "variants on dev": levers.variants,
     "times transformers.js": own.in_the_browser,
     "browser kilobytes": lambda: f"{record('browser_bench')['sizes']['own']['gzip'] / 1000:.0f}",
     "times model2vec": lambda: f"{record('kinds')['geometric_mean']:.0f}",

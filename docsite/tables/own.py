@@ -9,7 +9,6 @@ from docsite import saved
 from docsite.saved import record, run
 from reproductions.docs.tables.cells import NONE, grid, one, rounded
 from reproductions.docs.tables.rows import matching
-from reproductions.docs.tables.settings import settings
 from reproductions.saved_matrix import comment_of
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.reporting.tables import ORDER, TITLES
@@ -199,6 +198,5 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "kinds": kinds,
     "banking77": partial(domain, "banking77", "questions", BANKING77),
     "medical": partial(domain, "medical", "abstracts", MEDICAL),
-    "languages": partial(settings, "domains/manpages", "language, pieces", digits=1, compared=False),
     "probes": probes,
 }

@@ -9,8 +9,8 @@ ratings of STS-B train (distillation/fine_tuned_teacher.py). Then it is tuned on
 
 Two things are learnt. One is a linear map T for all sentences, which starts from the identity. The other is the
 logarithm of each token's weight, from 0: its own a_w plus a term of a direction g for all tokens. So a token that no
-pair has gets a weight like that of similar tokens. 5,000 pairs are too few for the vectors or the layer themselves
-(reproductions/docs/levers.md). All of it folds into the existing parameters:
+pair has gets a weight like that of similar tokens. The vectors and the layer themselves stay: 5,000 pairs are few. All
+of it folds into the existing parameters:
 
     x'_w = exp(...) x_w T,   A' = inverse(T) A,   B' = B T
 

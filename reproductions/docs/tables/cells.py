@@ -44,10 +44,10 @@ def strong(text: str, best: bool) -> str:
     return f"**{text}**" if best else text
 
 
-def cells_of(column: Sequence[Sequence[Result]], digits: int = 1, compared: bool = True) -> list[str]:
-    """Show a column whose cells have a figure or several; if compared, the largest of each metric is bold."""
+def cells_of(column: Sequence[Sequence[Result]], digits: int = 1) -> list[str]:
+    """Show a column whose cells have a figure or several; the largest of each metric is bold."""
     largest: dict[str, float] = {}
-    for row in chain.from_iterable(column) if compared else ():
+    for row in chain.from_iterable(column):
         largest[row.metric] = max(largest.get(row.metric, 0.0), round(points(row), digits))
     return [
         " / ".join(shown(row, digits, round(points(row), digits) == largest.get(row.metric)) for row in cell) or NONE
