@@ -62,8 +62,9 @@ def load(
         truncate_dim: The dimensions to keep, the first ones, from 1 to the model's; None keeps as many as the model was
             saved with.
         lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the more
-            shared words count. Or two such numbers, for texts of up to 12 known tokens and for those from 32 on. 0
-            leaves the channel out; None takes what the model was saved with.
+            shared words count. Or two such numbers, for texts of up to 12 known tokens and for those from 32 on; the
+            second is that of all texts in `encode_query` and `encode_document`. 0 leaves the channel out; None takes
+            what the model was saved with.
         lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the fewer words share
             a place. None takes what the model was saved with.
         revision: The commit, branch or tag of a hub id; None takes its main branch.

@@ -135,7 +135,7 @@ def score(
     for documents in data.documents:
         yield from sentiment_results(system, documents, params)
     for task in data.tasks:
-        for each in scored(partial(unit_means, system), task):
+        for each in scored(lambda texts, _=None: unit_means(system, texts), task):
             yield as_result(system.name, *task.place, each, with_interval=False)
     sentences = data.corpus[: params.speed_sentences]
     yield speed(system.name, partial(own_means, system), sentences, params.speed_seconds)

@@ -71,6 +71,11 @@ class Adapters(ABC):
     def encode(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
         """Turn texts into vectors."""
 
+    @property
+    @abstractmethod
+    def _for_search(self) -> Self:
+        """The encoder that searches: the same, unless a lexical channel has another weight in short texts."""
+
     @abstractmethod
     def _copy(self) -> Self:
         """Make another encoder of the same model and settings."""
@@ -82,12 +87,15 @@ class Adapters(ABC):
     # ---- sentence-transformers
 
     def encode_query(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
-        """As `encode`, with the prompt "query" if the model has one; this library's models do not."""
-        return self.encode(texts, **_prompted(options, QUERY))
+        """As `encode`, with the prompt "query" if the model has one.
+
+        A lexical channel has the weight of long texts, whatever the length: a document must not gain by being short.
+        """
+        return self._for_search.encode(texts, **_prompted(options, QUERY))
 
     def encode_document(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
-        """As `encode`, with the prompt "document" if the model has one; this library's models do not."""
-        return self.encode(texts, **_prompted(options, DOCUMENT))
+        """As `encode`, with the prompt "document" if the model has one, and the weight of `encode_query`."""
+        return self._for_search.encode(texts, **_prompted(options, DOCUMENT))
 
     def similarity(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
         """Compute the cosines of each embedding with each, (texts of the first, texts of the second) float32."""

@@ -11,7 +11,8 @@ that is repeated counts by its logarithm, and the channel of each text has the s
 (reproductions/docs/levers.md says what each gains).
 
 A weight w may depend on the number of known tokens: shared words tell whether a long text answers a query, and mislead
-where two sentences are compared.
+where two sentences are compared. Where documents of different lengths are searched, it must not: a larger w leaves less
+of a unit vector's length to the rest.
 """
 
 from __future__ import annotations

@@ -185,7 +185,8 @@ class StaticEncoder(Adapters):
                 channel give `lexical_dimension`.
             lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the
                 more shared words count; 0 leaves the channel out. Or two such numbers: for texts of up to 12 known
-                tokens and for those from 32 on; between them it grows evenly. By default what the model was saved with.
+                tokens and for those from 32 on; between them it grows evenly. `encode_query` and `encode_document` have
+                the second in all texts. By default what the model was saved with.
             lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells
                 words apart. By default what the model was saved with.
             revision: The commit, branch or tag of a hub id; by default its main branch.
@@ -382,6 +383,15 @@ class StaticEncoder(Adapters):
         copy = type(self)(self.model, lexical_weight=self.lexical_weight)
         copy.truncate_dim = self.truncate_dim
         return copy
+
+    @cached_property
+    def _for_search(self) -> Self:
+        """The same model with the weight of long texts in all, so that no document gains by its length alone."""
+        if not isinstance(self.lexical_weight, tuple):
+            return self
+        found = type(self)(self.model, lexical_weight=self.lexical_weight[1])
+        found.truncate_dim = self.truncate_dim
+        return found
 
     @property
     def stored(self) -> NDArray[Any]:

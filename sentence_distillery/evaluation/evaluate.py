@@ -15,7 +15,7 @@ import numpy as np
 
 from sentence_distillery.evaluation.results import Measure, Result, as_result
 from sentence_distillery.evaluation.sets.data import BenchmarkData, Split
-from sentence_distillery.evaluation.tasks import MAIN, Embed, TaskSet, Texts, check, own_task, read_task, scored
+from sentence_distillery.evaluation.tasks import MAIN, Embed, Role, TaskSet, Texts, check, own_task, read_task, scored
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.errors import option
 from sentence_distillery.io.ragged import Floats, unit_rows
@@ -140,12 +140,16 @@ def _read(task: Task, data: BenchmarkData | None, split: Split) -> TaskSet:
 
 def unit(encoder: Encoder) -> Embed:
     """Return a function that embeds texts by an encoder, (texts, dimension) float32, rows of unit length."""
-    return lambda texts: unit_rows(embed(encoder, texts))
+    return lambda texts, role=None: unit_rows(embed(encoder, texts, role))
 
 
-def embed(encoder: Encoder, texts: list[str]) -> Floats:
-    """Encode texts with any encoder, (texts, dimension) float32; raises InputError if it returns another shape."""
-    vectors = np.asarray(encoder.encode(texts), dtype=np.float32)
+def embed(encoder: Encoder, texts: list[str], role: Role | None = None) -> Floats:
+    """Encode texts with any encoder, (texts, dimension) float32; raises InputError if it returns another shape.
+
+    A query or a document is encoded by encode_query or encode_document, as in MTEB, if the encoder has them.
+    """
+    encode = encoder.encode if role is None else getattr(encoder, f"encode_{role}", encoder.encode)
+    vectors = np.asarray(encode(texts), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
         raise InputError(
             f"encode returned an array of shape {vectors.shape} for {len(texts)} sentences; "

@@ -19,7 +19,8 @@ of what it is on: `scored` yields a `Measure`, which draws if it is asked for it
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
-from typing import Any
+from typing import Any, Literal
+from typing import Protocol as Interface
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +46,10 @@ from sentence_distillery.io.unavailable import Figure
 SEED = 1  # of the SGD classifier's order of documents
 POSITIVE, NEGATIVE = "1", "0"
 
-Embed = Callable[[list[str]], Floats]  # (texts, dimension) float32
 Two = tuple[Floats, Floats]
 Documents = tuple[DocumentSet, DocumentSet]  # to train a classifier on, and to test it on
 Texts = PairSet | Documents | DocumentSet | QuerySet
+Role = Literal["query", "document"]
 Draw = Callable[[], Floats]  # the figure of each draw of a bootstrap, (draws,)
 
 MAIN: dict[TaskType, tuple[str, str]] = {  # the protocol and the metric that stand for a set
@@ -59,6 +60,12 @@ MAIN: dict[TaskType, tuple[str, str]] = {  # the protocol and the metric that st
     "retrieval": ("search", "ndcg_at_10"),
     "reranking": ("search", "ndcg_at_10"),
 }
+
+
+class Embed(Interface):
+    """Turns texts into (texts, dimension) float32; in a search it is told which of both they are."""
+
+    def __call__(self, texts: list[str], role: Role | None = None, /) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +293,7 @@ def _embed_documents(embed: Embed, texts: DocumentSet) -> Floats:
 
 
 def _embed_queries(embed: Embed, texts: QuerySet) -> Two:
-    return embed(texts.queries), embed(texts.documents)
+    return embed(texts.queries, "query"), embed(texts.documents, "document")
 
 
 def _similarity(vectors: Two, pairs: PairSet) -> Scored:

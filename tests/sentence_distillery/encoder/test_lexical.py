@@ -108,6 +108,15 @@ def test_a_weight_of_short_and_one_of_long_texts(plain: StaticEncoder, encoder: 
         np.testing.assert_allclose(vector, one, atol=1e-6)
 
 
+def test_in_a_search_all_texts_have_the_weight_of_long_ones(encoder: StaticEncoder) -> None:
+    both = StaticEncoder(encoder.model, lexical_weight=(0.5, 1.5), truncate_dim=70)
+    expected = StaticEncoder(encoder.model, lexical_weight=1.5, truncate_dim=70).encode(TEXTS)
+    for encode in (both.encode_query, both.encode_document):
+        np.testing.assert_array_equal(encode(TEXTS), expected)
+    assert np.abs(both.encode(TEXTS) - expected).max() > 0.01
+    np.testing.assert_array_equal(encoder.encode_query(TEXTS), encoder.encode(TEXTS))
+
+
 def test_means_have_the_same_direction(plain: StaticEncoder, encoder: StaticEncoder) -> None:
     means = encoder.encode(TEXTS, normalize_embeddings=False)
     np.testing.assert_array_equal(means[:, :8], plain.encode(TEXTS, normalize_embeddings=False))

@@ -21,8 +21,10 @@ from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet,
 from sentence_distillery.evaluation.sets.registry import BENCHMARKS
 from sentence_distillery.evaluation.tasks import TaskSet, read_task
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 from tests.sentence_distillery.evaluation.sets.small import BANK, CAT, DOG, FILES, GALE, LOAN, STORM, written
+from tests.sentence_distillery.evaluation.test_evaluate import MINE, Letters
 from tests.workspace import demo_params
 
 PARAMS = Evaluate(**demo_params()["evaluate"] | {"speed_sentences": 16, "speed_seconds": 0.01})
@@ -155,3 +157,21 @@ def test_sets_of_an_earlier_version(data: BenchmarkData) -> None:
     assert earlier.task("twitter_url") == ("sts", ()) and earlier.scored("twitter_url")
     assert earlier.task("banking77") == ("classification", ("sgd",))
     assert read_task(earlier, "banking77", "test").columns == [("sgd", name) for name in ("precision", "recall", "f1")]
+
+
+def test_queries_and_documents_are_encoded_by_their_own_methods() -> None:
+    """As in MTEB; everything else by `encode`."""
+
+    class Both(Letters):
+        def encode_query(self, texts: list[str]) -> Floats:
+            return self.encode([f"query {text}" for text in texts])
+
+        def encode_document(self, texts: list[str]) -> Floats:
+            return self.encode([f"document {text}" for text in texts])
+
+    both, plain = Both(), Letters()
+    for encoder in (both, plain):
+        evaluate(encoder, [QUERIES, MINE])
+    queries, documents, *pairs = plain.asked
+    expected = [[f"query {text}" for text in queries], [f"document {text}" for text in documents], *pairs]
+    assert both.asked == expected
