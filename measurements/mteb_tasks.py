@@ -24,9 +24,11 @@ from huggingface_hub.errors import OfflineModeIsEnabled
 from mteb.models import ModelMeta
 from mteb.models.model_meta import ScoringFunction
 from mteb.similarity_functions import cos_sim, pairwise_cos_sim
+from mteb.types import PromptType
 
 from sentence_distillery import __version__, load
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.evaluate import embed
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 
@@ -50,9 +52,15 @@ class ForMTEB:
         self.encoder = encoder
         self.mteb_model_meta = about(encoder, name)
 
-    def encode(self, inputs: Iterable[dict[str, list[str]]], **options: object) -> Floats:
+    def encode(
+        self, inputs: Iterable[dict[str, list[str]]], *, prompt_type: PromptType | None = None, **options: object
+    ) -> Floats:
         """Embed the texts of MTEB's batches, (texts, dimension) float32, rows of unit length."""
-        return self.encoder.encode([text for batch in inputs for text in batch["text"]])
+        return embed(
+            self.encoder,
+            [text for batch in inputs for text in batch["text"]],
+            None if prompt_type is None else prompt_type.value,
+        )
 
     def similarity(self, one: Any, other: Any) -> Any:
         """Return the cosine of each row with each of the others."""

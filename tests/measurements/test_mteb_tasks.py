@@ -115,3 +115,17 @@ def test_a_fine_tuned_student_has_seen_sts_b() -> None:
 def test_a_task_that_mteb_does_not_know() -> None:
     with pytest.raises(SystemExit, match=r"^mteb_tasks: 'NoSuchTask' not found"):
         module().main(["released", "--tasks", "NoSuchTask"])
+
+
+def test_queries_and_documents_are_told_apart() -> None:
+    encoder = load("released-search")
+    found = module().ForMTEB(encoder, "released-search")
+    batches = [{"text": ["a storm"]}, {"text": ["a gale shut the port"]}]
+    for kind, encode in (
+        (None, encoder.encode),
+        ("query", encoder.encode_query),
+        ("document", encoder.encode_document),
+    ):
+        prompt_type = None if kind is None else module().PromptType(kind)
+        vectors = found.encode(batches, prompt_type=prompt_type)
+        np.testing.assert_array_equal(vectors, encode(["a storm", "a gale shut the port"]))
