@@ -24,7 +24,7 @@ def _seeds(row: Result, show: Callable[[Result], str] = lambda row: figure(point
     """Show a figure with the spread over its seeds."""
     spread = "" if row.spread is None else f" ± {figure(100 * row.spread, 2)}"
     value, space, interval = show(row).partition(" ")
-    return f"{value}{spread}{space}{interval}"
+    return f"{value}{spread}{space and '<br>'}{interval}"
 
 
 def by_kind(table: str, title: str, shown: Sequence[str] = ()) -> list[str]:
