@@ -470,3 +470,11 @@ def test_a_killed_run_leaves_nothing_and_the_next_is_whole(
     clean_stage.main()
     assert content(paths.SENTENCES) == undisturbed
     assert not partial.exists()
+
+
+def test_sentences_of_one_length_alone() -> None:
+    """The bounds may be the same, not crossed; the message has both."""
+    demo = demo_params()["clean"]
+    assert Clean(**demo | {"minimum_tokens": 7, "maximum_tokens": 7}).maximum_tokens == 7
+    with pytest.raises(ValueError, match="minimum_tokens = 8 is above maximum_tokens = 7"):
+        Clean(**demo | {"minimum_tokens": 8, "maximum_tokens": 7})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentence_distillery.crawl.options import Web
+from sentence_distillery.crawl.options import Crawl, Web
 from sentence_distillery.crawl.policy import Link, Refused, Scope, is_private_literal, is_public, normalise
 from tests.workspace import demo_params
 
@@ -138,3 +138,10 @@ def test_private_addresses() -> None:
 
 def test_public_addresses() -> None:
     assert is_public("1.1.1.1") and not is_public("10.0.0.1") and not is_public("fe80::1%eth0")
+
+
+def test_a_crawl_without_a_folder() -> None:
+    """DVC would watch the whole repository."""
+    assert Crawl(folder="data/external").source == "files"
+    with pytest.raises(ValueError, match="folder"):
+        Crawl(folder="")

@@ -496,6 +496,7 @@ def test_other_metrics_make_another_table() -> None:
         }.items()
         for metric in metrics
     ]
-    found = result_tables(rows, {})
+    found = result_tables([*rows, Result("student", "mine", "test", "sgd", "f1", 0.5, 9)], {})
+    assert found.pop().caption == "mine test"  # of one row
     assert [[label for label, _ in table.groups] for table in found] == [["Mean", "SIF"], ["head"]]
     assert all([name for name, _ in lines] == ["student", "teacher"] for table in found for _, lines in table.blocks)
