@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -25,7 +26,6 @@ from playwright.sync_api import Browser, Page, expect
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import LogCreate
 from prefect.exceptions import PrefectHTTPStatusError
-from prefect.types import DateTime
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as connect_
@@ -139,7 +139,7 @@ def furnished(server: Server) -> Iterator[House]:
             run = client.create_flow_run_from_deployment(
                 deployment, name="mine", parameters={"protocol": 1, "order": {}}
             )
-            line = LogCreate(name="x", level=20, message=DIARY, timestamp=DateTime.now("UTC"), flow_run_id=run.id)
+            line = LogCreate(name="x", level=20, message=DIARY, timestamp=datetime.now(UTC), flow_run_id=run.id)
             client.create_logs([line])
         yield House(server, deployment)
     finally:

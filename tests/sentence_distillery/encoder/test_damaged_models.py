@@ -181,7 +181,7 @@ def test_many_loads_share_what_they_read(model: Path) -> None:
     assert all(np.array_equal(vector, vectors[0]) for vector in vectors)
     assert len({id(encoder.stored) for encoder in encoders}) == 1
     assert len({id(encoder.model.tokens.native) for encoder in encoders}) == 1
-    assert len([*Path("/proc/self/fd").iterdir()]) == before
+    assert len([*Path("/proc/self/fd").iterdir()]) <= before  # fewer, if what an earlier test left was collected
 
 
 def test_files_that_were_replaced_are_read_again(static_student: Path, tmp_path: Path) -> None:
