@@ -20,6 +20,14 @@ def ablations() -> list[str]:
     return [*grid(["less the base", *SETS.values()], [["base", *base], *cells]), "", source(f"{ABLATIONS}/differences")]
 
 
+def on_test() -> list[str]:
+    """Every row of the ablations on the test splits, scored once."""
+    rows = {(row.system, row.dataset): row for row in results(f"{ABLATIONS}/test")}
+    cells = [[system, *(_seeds(rows[system, name]) for name in SETS)] for system in dict.fromkeys(s for s, _ in rows)]
+    titles = ("STS-B test", "SICK-R test", "SciFact test", "NFCorpus test")
+    return [*grid(["row", *titles], cells), "", source(f"{ABLATIONS}/test")]
+
+
 def _seeds(row: Result, show: Callable[[Result], str] = lambda row: figure(points(row), 2)) -> str:
     """Show a figure with the spread over its seeds."""
     spread = "" if row.spread is None else f" ± {figure(100 * row.spread, 2)}"
@@ -75,6 +83,7 @@ CENTRING = {
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "levers ablations": ablations,
+    "levers test": on_test,
     "levers equal-bytes": partial(by_kind, "equal-bytes-differences", "16 MB, less the former release", EQUAL_BYTES),
     "levers variants": partial(by_kind, "variants-differences", "changed after training, less released"),
     "levers lexical-channel": partial(by_kind, "lexical-channel-differences", "channel, less none", CHANNEL),
