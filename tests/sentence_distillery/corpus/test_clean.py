@@ -111,6 +111,7 @@ def test_every_reason_is_counted(workspace: Workspace) -> None:
     assert [(row["document"], row["reason"]) for row in whole] == [
         *((1, "duplicate"), (2, "language"), (4, "near-duplicate"), (6, "empty"))
     ]
+    assert [" ".join(row["text"].split()) for row in whole[:2]] == [FIRST.upper(), french.strip()]
     assert counters["details"]["documents kept"] == 3
 
 

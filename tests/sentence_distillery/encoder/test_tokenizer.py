@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
-from sentence_distillery.encoder.native.characters import LONGEST
+from sentence_distillery.encoder.native.characters import LONGEST, LONGEST_RUN
 from sentence_distillery.encoder.tokenizer import (
     UNKNOWN,
     content_tokenizer,
@@ -41,6 +41,8 @@ def test_words(text: str, expected: list[str]) -> None:
 def test_a_word_longer_than_wordpiece_takes_is_left_out() -> None:
     assert words("a" * LONGEST) == ["a" * LONGEST]
     assert words("a" * (LONGEST + 1)) == []
+    for length, expected in ((LONGEST_RUN, 1), (LONGEST_RUN + 1, 0)):  # without blanks between words
+        assert len(words("ก" * length)) == expected
 
 
 def test_static_tokenizer_knows_whole_words_and_cuts_others() -> None:
