@@ -415,7 +415,11 @@ def _listed(dropped: "dict[str, int]") -> str:
 def _encoder(options: argparse.Namespace) -> "StaticEncoder":
     from sentence_distillery import load
 
-    return load(options.model, revision=options.model_revision)
+    weight = getattr(options, "lexical_weight", None)  # an option of `encode`
+    try:
+        return load(options.model, revision=options.model_revision, lexical_weight=weight)
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 Adds = Callable[[argparse.ArgumentParser], None]
@@ -428,6 +432,13 @@ def _encode_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _reading_arguments(parser)
     _model_argument(parser)
+    parser.add_argument(
+        "--lexical-weight",
+        type=float,
+        metavar="WEIGHT",
+        help="of the lexical channel in all texts; 1.2 for documents that encode_query of released-search searches "
+        "(default: what the model was saved with)",
+    )
 
 
 def _similarity_arguments(parser: argparse.ArgumentParser) -> None:

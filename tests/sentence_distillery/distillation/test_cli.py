@@ -38,6 +38,16 @@ def run(*arguments: object) -> None:
     main("encode", *arguments)
 
 
+def test_documents_of_a_search(student: Path, source: Path) -> None:
+    """With the weight of `encode_document`; a model without a channel, or a wrong weight, has its line."""
+    target, encoder = source.with_suffix(".npy"), StaticEncoder.load("released-search")
+    run(source, target, "--model", "released-search", "--lexical-weight", "1.2")
+    np.testing.assert_array_equal(np.load(target), encoder.encode_document(LINES))
+    for model, weight, message in ((student, "1.2", "no lexical channel"), ("released", "-1", "from 0 to 1,000")):
+        with pytest.raises(SystemExit, match=f"^encode: lexical_weight is .*{message}"):
+            run(source, target, "--model", model, "--lexical-weight", weight)
+
+
 def test_parquet(student: Path, source: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Row i is line i; a line without a known word is a zero row, and counted."""
     caplog.set_level(logging.INFO)
