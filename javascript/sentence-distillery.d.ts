@@ -12,7 +12,7 @@ export interface LoadOptions {
   /** The dimensions to keep, the first ones; by default what the model was saved with. */
   truncateDim?: number;
   /** The length of the lexical channel relative to the rest, 0 to 1,000, or that in short texts and that in long ones;
-   * by default what the model was saved with. */
+   * by default what the model was saved with. For a search give one number, such as 1.2. */
   lexicalWeight?: number | [short: number, long: number];
   /** Whether the browser keeps the files (Cache API); true by default. */
   cache?: boolean;

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def compared(task: TaskSet) -> Iterator[Result]:
-    """Yield the figures of a set with each weight, the recommended ones last."""
+    """Yield the figures of a set with no channel, the recommended weight, that of "released-search", the best one."""
     texts = task.texts.documents if isinstance(task.texts, QuerySet) else [*task.all_texts()]
     chosen = distinct(texts, TEXTS, seed=1)
     figure = partial(search, task) if isinstance(task.texts, QuerySet) else Neighbours(task, chosen)

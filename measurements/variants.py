@@ -46,7 +46,7 @@ def variants(released: StaticEncoder) -> Iterator[tuple[str, Encoder]]:
 
 
 def squashed(vectors: Floats, factor: float) -> Floats:
-    """Return the hyperbolic tangent of unit vectors whose numbers are scaled to `factor` on average.
+    """Return the hyperbolic tangent of unit vectors, scaled so that their numbers have the root mean square `factor`.
 
     >>> squashed(np.eye(4, dtype=np.float32)[:1], 0.5).round(2).tolist()
     [[0.7599999904632568, 0.0, 0.0, 0.0]]

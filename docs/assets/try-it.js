@@ -36,7 +36,7 @@
       similarity = library.similarity;
       const found = await fetch(new URL("passages.json", place));
       const entries = (await found.json()).map(([title, address, text]) => ({ title, address, text }));
-      encoder = await library.load(new URL("model/", place), { lexicalWeight: [0.5, 1.2], progress: show });
+      encoder = await library.load(new URL("model/", place), { lexicalWeight: 1.2, progress: show });
       at("try-load").hidden = at("try-bar").hidden = true;
       at("try-what").disabled = false;
       sources.pages = encoded(entries);

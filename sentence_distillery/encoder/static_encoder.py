@@ -379,19 +379,15 @@ class StaticEncoder(Adapters):
         parts = {name: part for name, part in state.items() if name not in options}
         StaticEncoder.__init__(self, model_of(**parts), **options)
 
-    def _copy(self) -> Self:
-        copy = type(self)(self.model, lexical_weight=self.lexical_weight)
+    def _copy(self, lexical_weight: Weight | None = None) -> Self:
+        copy = type(self)(self.model, lexical_weight=self.lexical_weight if lexical_weight is None else lexical_weight)
         copy.truncate_dim = self.truncate_dim
         return copy
 
     @cached_property
     def _for_search(self) -> Self:
         """The same model with the weight of long texts in all, so that no document gains by its length alone."""
-        if not isinstance(self.lexical_weight, tuple):
-            return self
-        found = type(self)(self.model, lexical_weight=self.lexical_weight[1])
-        found.truncate_dim = self.truncate_dim
-        return found
+        return self._copy(self.lexical_weight[1]) if isinstance(self.lexical_weight, tuple) else self
 
     @property
     def stored(self) -> NDArray[Any]:

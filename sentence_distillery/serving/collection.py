@@ -114,7 +114,7 @@ class Collection:
         columns = {name: [_shown(row.get(name)) for _, row in listed] for name in names}
         filled_columns = {name: values for name, values in columns.items() if any(values)}
         left_out = sum(1 for _ in filled)
-        return cls(encoder, texts, encoder.encode(texts), left_out=left_out, columns=filled_columns)
+        return cls(encoder, texts, encoder.encode_document(texts), left_out=left_out, columns=filled_columns)
 
     @classmethod
     def labelled(cls, encoder: StaticEncoder, directory: Path, limit: int = LIMIT) -> "Collection":
@@ -137,11 +137,11 @@ class Collection:
                 kept = sentences.slice(0, room)
                 texts += kept["text"].to_pylist()
                 labels.append(_labels(directory / SOFT_LABELS / part.name, schema, kept))
-        return cls(encoder, texts, encoder.encode(texts), unit_rows(np.concatenate(labels)), left_out)
+        return cls(encoder, texts, encoder.encode_document(texts), unit_rows(np.concatenate(labels)), left_out)
 
     def search(self, query: str, count: int, where: Where | None = None) -> list[Neighbour]:
         """Find the texts whose vectors are closest to a query's; none if the student knows no word of it."""
-        vector = self.encoder.encode(query)
+        vector = self.encoder.encode_query(query)
         return self._nearest(self.vectors, vector, count, where) if vector.any() else []
 
     def alike(self, index: int, count: int, where: Where | None = None) -> list[Neighbour]:

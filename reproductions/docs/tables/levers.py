@@ -35,11 +35,11 @@ def _seeds(row: Result, show: Callable[[Result], str] = lambda row: figure(point
     return f"{value}{spread}{space and '<br>'}{interval}"
 
 
-def by_kind(table: str, title: str, shown: Sequence[str] = ()) -> list[str]:
-    """How each student differs from a released one on each kind of task, with the 95 % interval; `shown` () is all."""
+def by_kind(table: str, title: str, chosen: Sequence[str] = ()) -> list[str]:
+    """How each student differs from a released one on each kind of task, with the 95 % interval; `chosen` () is all."""
     rows = {(row.system.removesuffix(" - released"), row.dataset): row for row in results(f"levers/{table}")}
     kinds = list(dict.fromkeys(kind for _, kind in rows))
-    systems = shown or list(dict.fromkeys(system for system, _ in rows))
+    systems = chosen or list(dict.fromkeys(system for system, _ in rows))
     cells = ([system, *(bounded(rows[system, kind]) for kind in kinds)] for system in systems)
     return [*grid([title, *kinds], cells), "", source(f"levers/{table}")]
 

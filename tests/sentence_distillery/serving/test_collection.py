@@ -38,6 +38,17 @@ def test_neighbours_by_hand() -> None:
     assert found.alike_for_teacher(0, 3) is None
 
 
+def test_a_search_weighs_shared_words_as_in_a_search() -> None:
+    """Short and long texts alike, and the query as they are."""
+    encoder = load("released-search")
+    found = Collection.of(encoder, [*TEXTS, "storm " * 40])
+    np.testing.assert_array_equal(found.vectors, encoder.encode_document(found.texts))
+    best = found.search("closed ports", 1)[0]
+    assert best.score == pytest.approx(
+        float(found.vectors[best.index] @ encoder.encode_query("closed ports")), abs=1e-6
+    )
+
+
 def test_a_filter_and_groups_by_hand() -> None:
     """A column with few values takes one of them, one with many a part of a value; the same text is folded."""
     rows = [
