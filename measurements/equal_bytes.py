@@ -40,7 +40,7 @@ log = logging.getLogger("equal_bytes")
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed("Compare students of equal size: words, dimensions, bits.", arguments)
     try:
-        student, released = StaticEncoder.load(paths.STUDENT), StaticEncoder.load("released")
+        student, released = StaticEncoder.load(paths.STUDENT), StaticEncoder.load("released", lexical_weight=0.0)
         found = {shape(encoder): encoder for encoder in students(student)}
         about = f"python -m measurements.equal_bytes FROM, of a student of {student.dimension} dimensions"
         write_comparison("equal-bytes", found, f"released: {shape(released)}", options, about)
@@ -61,7 +61,7 @@ def write_comparison(
     name: str, found: Mapping[str, Encoder], title: str, options: argparse.Namespace, about: str
 ) -> None:
     """Write the figures of the released encoder, under `title`, and of others, and how these differ from it."""
-    data, released = collected(SETS, options.source, WORK), StaticEncoder.load("released")
+    data, released = collected(SETS, options.source, WORK), StaticEncoder.load("released", lexical_weight=0.0)
     tasks = [read(data, kind, *each) for kind, sets in KINDS.items() for each in sets]
     rows = [row for system, encoder in {title: released, **found}.items() for row in scored(system, encoder, tasks)]
     changes = [row for system, encoder in found.items() for row in differences(system, released, encoder, data)]

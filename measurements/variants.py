@@ -28,7 +28,7 @@ STEPS = np.linspace(0.35, 1, 24)  # of a token, as a share of the step that its 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed("Compare what can be done with the released table after training.", arguments)
-    found = dict(variants(StaticEncoder.load("released")))
+    found = dict(variants(StaticEncoder.load("released", lexical_weight=0.0)))
     try:
         write_comparison("variants", found, "released", options, "python -m measurements.variants FROM")
     except InputError as error:

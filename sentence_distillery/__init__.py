@@ -55,7 +55,7 @@ def load(
     """Load the model that comes with the library, one from a directory, or one of a hub.
 
     Args:
-        directory: "released", or "released-search" for the same with its lexical channel, for search;
+        directory: "released", or "released-search" for the same with its lexical channel in `encode`, too;
             "released-multilingual" for the one that `make multilingual` builds in a clone; or a directory that this
             library, sentence-transformers or model2vec saved; or the id of a model on a hub, such as
             "minishlab/potion-base-8M", which is downloaded into the cache of huggingface_hub.
@@ -63,8 +63,8 @@ def load(
             saved with.
         lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the more
             shared words count. Or two such numbers, for texts of up to 12 known tokens and for those from 32 on; the
-            second is that of all texts in `encode_query` and `encode_document`. 0 leaves the channel out; None takes
-            what the model was saved with.
+            second is that of all texts in `encode_query` and `encode_document`. 0 leaves the channel out, in these two
+            as well; None takes what the model was saved with.
         lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the fewer words share
             a place. None takes what the model was saved with.
         revision: The commit, branch or tag of a hub id; None takes its main branch.
@@ -83,7 +83,7 @@ def load(
     Example:
         >>> load("released").encode(["The storm closed the port.", "Shares fell."]).shape
         (2, 256)
-        >>> load("released-search").encode(["The storm closed the port.", "Shares fell."]).shape
+        >>> load("released").encode_document(["The storm closed the port.", "Shares fell."]).shape
         (2, 1024)
     """
     from sentence_distillery.encoder.persistence.files import model_files

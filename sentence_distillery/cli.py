@@ -436,8 +436,8 @@ def _encode_arguments(parser: argparse.ArgumentParser) -> None:
         "--lexical-weight",
         type=float,
         metavar="WEIGHT",
-        help="of the lexical channel in all texts; 1.2 for documents that encode_query of released-search searches "
-        "(default: what the model was saved with)",
+        help="of the lexical channel in all texts; 1.2 for documents that encode_query of the released model searches "
+        "(default: what the model was saved with for encode)",
     )
 
 

@@ -103,6 +103,7 @@ def with_signs(
         made_from=encoder.made_from,
         lexical=extended(encoder, with_lexical_channel(wider, wider.token_ids(list(counted)), 8, 0.0, "en"), size),
         lexical_weight=encoder.lexical_weight,
+        search_weight=encoder.search_weight,
     )
 
 

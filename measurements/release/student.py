@@ -6,9 +6,9 @@ It is in git and in the wheel. Common words are the first 50,000 of GloVe; any o
 vocabulary leaves room for more dimensions, and so does int8; both were chosen without a test split
 (reproductions/docs/levers.md).
 
-Its lexical channel has the weight 0: it is left out unless the encoder is loaded with another weight, or as
-"released-search". Document frequencies are counted in texts of several kinds: news alone knows no word of medicine. All
-sentences of a dev or test split are taken out of them first, as of the training text.
+Its lexical channel is used by `encode_query` and `encode_document` alone, unless the encoder is loaded with another
+weight, or as "released-search". Document frequencies are counted in texts of several kinds: news alone knows no word of
+medicine. All sentences of a dev or test split are taken out of them first, as of the training text.
 
 A release replaces another only if it is worse on no kind of task (release/gate.py). Both are scored in the same run,
 on the same benchmark files, so figures from another day or another copy of a set do not matter; neither does a test
@@ -33,7 +33,7 @@ from sentence_distillery.distillation.lexical import with_lexical_channel
 from sentence_distillery.distillation.sizing import BYTES, CHANNEL
 from sentence_distillery.distillation.soft_labels import part_texts
 from sentence_distillery.encoder.compression import Precision, compress, principal_directions, values
-from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
+from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT, weight_of_long
 from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer
@@ -139,12 +139,13 @@ def card(
 
 
 def with_channel(encoder: StaticEncoder, texts: Iterable[str], benchmarks: BenchmarkData) -> StaticEncoder:
-    """Add a lexical channel, of weight 0, with the document frequencies of the sentences of some texts."""
+    """Add a lexical channel for searches alone, with the document frequencies of the sentences of some texts."""
     with TemporaryDirectory() as directory:
         sentences = Path(directory) / "sentences"
         write_sentences(texts, Reading(), CLEAN, benchmarks.fingerprints(), sentences, Counters("sentences"))
         counted = [text for part in table_parts(sentences) for text in part_texts(part)]
-    return with_lexical_channel(encoder, encoder.token_ids(counted), LEXICAL, 0.0, "en")
+    searches = weight_of_long(LEXICAL_WEIGHT)
+    return with_lexical_channel(encoder, encoder.token_ids(counted), LEXICAL, 0.0, "en", searches)
 
 
 def channel_figures(encoder: StaticEncoder, search: StaticEncoder, benchmarks: BenchmarkData) -> list[Result]:
@@ -189,9 +190,9 @@ def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str
         refuse_worse(StaticEncoder.load(target), small, benchmarks, target)
     with atomic_directory(target) as partial:
         values = write_model(small, card(config, source, benchmarks, figures), partial)
-        search = StaticEncoder.load(partial, lexical_weight=LEXICAL_WEIGHT)
+        without, search = (StaticEncoder.load(partial, lexical_weight=weight) for weight in (0.0, LEXICAL_WEIGHT))
         values |= {"full_figures": scores(student.encode, benchmarks), "weight": LEXICAL_WEIGHT}
-        write_card("released_card.md", {**values, "searches": channel_figures(small, search, benchmarks)}, partial)
+        write_card("released_card.md", {**values, "searches": channel_figures(without, search, benchmarks)}, partial)
         if megabytes(partial) > MEGABYTES:
             raise InputError(f"The release has {megabytes(partial)} MB, more than {MEGABYTES}; the old release stays.")
     return figures

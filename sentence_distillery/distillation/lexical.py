@@ -40,13 +40,19 @@ SNOWBALL = {
 
 
 def with_lexical_channel(
-    encoder: StaticEncoder, texts: TokenIds, dimension: int, weight: Weight, language: str
+    encoder: StaticEncoder,
+    texts: TokenIds,
+    dimension: int,
+    weight: Weight,
+    language: str,
+    search_weight: float | None = None,
 ) -> StaticEncoder:
     """Add dimensions in which texts that share words are close, to an encoder without layers after its sum.
 
     Document frequencies are counted in `texts`, its token ids. `dimension` is a multiple of 8 up to 65,536, `weight`
     the length of the channel relative to the rest, from 0 to 1,000, or those in short and in long texts; 0 leaves it
-    out until an encoder is loaded with another weight. Words of a `language` (ISO 639-1) without a Snowball stemmer are
+    out until an encoder is loaded with another weight. `search_weight` is that of `encode_query` and
+    `encode_document`; None has that of long texts. Words of a `language` (ISO 639-1) without a Snowball stemmer are
     taken as they are.
 
     Raises InputError if the encoder has layers, the dimension is not such a multiple, or no text has a known word.
@@ -77,6 +83,7 @@ def with_lexical_channel(
         made_from=encoder.made_from,
         lexical=LexicalChannel(hashes, idf, dimension),
         lexical_weight=weight,
+        search_weight=search_weight,
     )
 
 

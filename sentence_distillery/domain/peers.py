@@ -61,8 +61,8 @@ class Comparison:
 
 
 def released(comparison: Comparison) -> Encoder | Unavailable:
-    """Load the released encoder."""
-    return StaticEncoder.load(comparison.released)
+    """Load the released encoder; without its lexical channel, which the others have not either."""
+    return StaticEncoder.load(comparison.released, lexical_weight=0.0)
 
 
 def model2vec(comparison: Comparison) -> Encoder | Unavailable:

@@ -73,8 +73,8 @@ class Adapters(ABC):
 
     @property
     @abstractmethod
-    def _for_search(self) -> Self:
-        """The encoder that searches: the same, unless a lexical channel has another weight in short texts."""
+    def for_search(self) -> Self:
+        """The encoder that searches: the same, unless it has a lexical channel that `encode` weights otherwise."""
 
     @abstractmethod
     def _copy(self) -> Self:
@@ -89,13 +89,13 @@ class Adapters(ABC):
     def encode_query(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
         """As `encode`, with the prompt "query" if the model has one.
 
-        A lexical channel has the weight of long texts, whatever the length: a document must not gain by being short.
+        A lexical channel has the weight of searches, and the vector as many numbers as that of `encode_document`.
         """
-        return self._for_search.encode(texts, **_prompted(options, QUERY))
+        return self.for_search.encode(texts, **_prompted(options, QUERY))
 
     def encode_document(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
         """As `encode`, with the prompt "document" if the model has one, and the weight of `encode_query`."""
-        return self._for_search.encode(texts, **_prompted(options, DOCUMENT))
+        return self.for_search.encode(texts, **_prompted(options, DOCUMENT))
 
     def similarity(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
         """Compute the cosines of each embedding with each, (texts of the first, texts of the second) float32."""
@@ -111,7 +111,7 @@ class Adapters(ABC):
         return "cosine"
 
     def get_sentence_embedding_dimension(self) -> int:
-        """As `dimension`."""
+        """As `dimension`: of `encode`. Vectors of searches may have more numbers, `for_search.dimension`."""
         return self.dimension
 
     def get_embedding_dimension(self) -> int:

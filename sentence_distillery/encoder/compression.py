@@ -197,6 +197,7 @@ def _changed(
         made_from={key: value for key, value in encoder.made_from.items() if key != "figures"},
         lexical=lexical,
         lexical_weight=encoder.lexical_weight if lexical else 0.0,
+        search_weight=encoder.search_weight if lexical else 0.0,
         rules=encoder.rules,
         prompts=Prompts(encoder.prompts, encoder.default_prompt_name),
         card=None if encoder.card is None else _noted(encoder.card, stored),

@@ -12,7 +12,7 @@ that is repeated counts by its logarithm, and the channel of each text has the s
 
 A weight w may depend on the number of known tokens: shared words tell whether a long text answers a query, and mislead
 where two sentences are compared. Where documents of different lengths are searched, it must not: a larger w leaves less
-of a unit vector's length to the rest.
+of a unit vector's length to the rest. So searches, `encode_query` and `encode_document`, have one weight in all texts.
 """
 
 from __future__ import annotations
@@ -126,6 +126,11 @@ def weights_by_length(weight: Weight, lengths: NDArray[np.int64]) -> Floats:
     short, long = _both(weight)
     share = np.clip((lengths - SHORT_TEXT) / (LONG_TEXT - SHORT_TEXT), 0, 1)
     return (short + (long - short) * share).astype(np.float32)
+
+
+def weight_of_long(weight: Weight) -> float:
+    """Return the weight that the channel has in long texts."""
+    return _both(weight)[1]
 
 
 def _both(weight: Weight) -> tuple[float, float]:

@@ -74,7 +74,8 @@ class Model:
         table: Their vectors.
         layers: What is computed of their sum, in this order.
         channel: The lexical channel for the same tokens, whose dimensions follow those of the table.
-        lexical_weight: The length of the channel relative to the rest that an encoder has by default.
+        lexical_weight: The length of the channel relative to the rest that `encode` has by default.
+        search_weight: That of `encode_query` and `encode_document`; None has that of `encode` in long texts.
         truncate_dim: The dimensions that an encoder keeps by default; None keeps all.
         prompts: Texts that are put before a text.
         made_from: What is known of the model's origin.
@@ -87,6 +88,7 @@ class Model:
     layers: tuple[Layer, ...] = ()
     channel: LexicalChannel | None = None
     lexical_weight: Weight = 0.0
+    search_weight: float | None = None
     truncate_dim: int | None = None
     prompts: Prompts = field(default_factory=Prompts)
     made_from: Mapping[str, object] = field(default_factory=dict)

@@ -56,7 +56,7 @@ def model_of(
     )
 
 
-def parts_of(model: Model, truncate_dim: int | None, lexical_weight: Weight) -> dict[str, Any]:
+def parts_of(model: Model, truncate_dim: int | None, lexical_weight: Weight, search_weight: float) -> dict[str, Any]:
     """Take an encoder apart for a pickle, without anything derived; another machine may not have the files."""
     return {
         "tokenizer": model.tokens.source.pickled(),
@@ -68,6 +68,7 @@ def parts_of(model: Model, truncate_dim: int | None, lexical_weight: Weight) -> 
         "made_from": dict(model.made_from),
         "lexical": model.channel,
         "lexical_weight": lexical_weight,
+        "search_weight": search_weight,
         "rules": model.tokens.rules,
         "prompts": model.prompts,
         "card": model.card,

@@ -36,6 +36,7 @@ from sentence_distillery.encoder.lexical import (
     Weight,
     checked_weight,
     resized,
+    weight_of_long,
     weights_by_length,
 )
 from sentence_distillery.encoder.model import Model
@@ -104,6 +105,8 @@ class StaticEncoder(Adapters):
             model was saved with, all for most.
         lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000, or two such numbers,
             for short and for long texts; 0 leaves it out, None takes what the model was saved with.
+        search_weight: The same in `encode_query` and `encode_document`, one number; None takes that of long texts if
+            `lexical_weight` is given, and otherwise what the model was saved with.
 
     Example:
         >>> from sentence_distillery import load
@@ -117,7 +120,12 @@ class StaticEncoder(Adapters):
 
     @overload
     def __init__(
-        self, model: Model, *, truncate_dim: int | None = ..., lexical_weight: Weight | None = ...
+        self,
+        model: Model,
+        *,
+        truncate_dim: int | None = ...,
+        lexical_weight: Weight | None = ...,
+        search_weight: float | None = ...,
     ) -> None: ...
 
     @overload
@@ -134,6 +142,7 @@ class StaticEncoder(Adapters):
         made_from: Mapping[str, object] | None = ...,
         lexical: LexicalChannel | None = ...,
         lexical_weight: Weight | None = ...,
+        search_weight: float | None = ...,
         rules: TextRules | None = ...,
         prompts: Prompts | None = ...,
         card: str | None = ...,
@@ -145,15 +154,22 @@ class StaticEncoder(Adapters):
         *parts: Any,
         truncate_dim: int | None = None,
         lexical_weight: Weight | None = None,
+        search_weight: float | None = None,
         **named: Any,
     ) -> None:
         if not isinstance(model, Model):
             model = model_of(*(parts if model is None else (model, *parts)), **named)
         elif parts or named:
-            raise TypeError("Beside a model StaticEncoder takes truncate_dim and lexical_weight, by their names.")
+            raise TypeError(
+                "Beside a model StaticEncoder takes truncate_dim, lexical_weight and search_weight, by their names."
+            )
         self.model: Model = model
         weight = self.model.lexical_weight if lexical_weight is None else lexical_weight
         self.lexical_weight = checked_weight(weight, self.model.channel)
+        if search_weight is None and lexical_weight is None:
+            search_weight = self.model.search_weight
+        weight = weight_of_long(self.lexical_weight) if search_weight is None else search_weight
+        self.search_weight = weight_of_long(checked_weight(weight, self.model.channel))
         self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
 
         # A cut that the files name holds unless the caller names one, as in sentence-transformers.
@@ -178,15 +194,16 @@ class StaticEncoder(Adapters):
         when they are needed, and all processes share them. Encoders of the same files share their table.
 
         Args:
-            directory: The model's directory, or "released" for the one that comes with the library; "released-search"
-                is the same with its lexical channel; or the id of a model on a hub, such as "minishlab/potion-base-8M".
+            directory: The model's directory, or "released" for the one that comes with the library, whose searches have
+                a lexical channel; "released-search" has it in `encode`, too; or the id of a model on a hub, such as
+                "minishlab/potion-base-8M".
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's. By default what the model was
                 saved with, which is all of them for most. It cuts whole blocks off a lexical channel; for a smaller
                 channel give `lexical_dimension`.
             lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the
-                more shared words count; 0 leaves the channel out. Or two such numbers: for texts of up to 12 known
-                tokens and for those from 32 on; between them it grows evenly. `encode_query` and `encode_document` have
-                the second in all texts. By default what the model was saved with.
+                more shared words count; 0 leaves the channel out, in searches as well. Or two such numbers: for texts
+                of up to 12 known tokens and for those from 32 on; between them it grows evenly. `encode_query` and
+                `encode_document` have the second in all texts. By default what the model was saved with.
             lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells
                 words apart. By default what the model was saved with.
             revision: The commit, branch or tag of a hub id; by default its main branch.
@@ -245,12 +262,13 @@ class StaticEncoder(Adapters):
 
         # The name decides about the channel, since both names are of the same files.
         weight = lexical_weight
-        if weight is None:
-            weight = LEXICAL_WEIGHT if files.name == RELEASED_SEARCH else model.lexical_weight
+        if weight is None and files.name == RELEASED_SEARCH:
+            weight = LEXICAL_WEIGHT
 
         # Everything but the channel stays shared with other encoders of these files.
         if lexical_dimension is not None:
-            model = replace(model, channel=resized(model.channel, lexical_dimension, weight))
+            used = (model.lexical_weight or model.search_weight or 0.0) if weight is None else weight
+            model = replace(model, channel=resized(model.channel, lexical_dimension, used))
         return cls(model, truncate_dim=truncate_dim, lexical_weight=weight)
 
     if TYPE_CHECKING:  # mypy takes an alias of a class method for a variable
@@ -372,22 +390,32 @@ class StaticEncoder(Adapters):
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the parts of the model, and the options."""
-        return parts_of(self.model, self.truncate_dim, self.lexical_weight)
+        return parts_of(self.model, self.truncate_dim, self.lexical_weight, self.search_weight)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        options = {name: state[name] for name in ("truncate_dim", "lexical_weight")}
+        options = {name: state.get(name) for name in ("truncate_dim", "lexical_weight", "search_weight")}
         parts = {name: part for name, part in state.items() if name not in options}
         StaticEncoder.__init__(self, model_of(**parts), **options)
 
     def _copy(self, lexical_weight: Weight | None = None) -> Self:
-        copy = type(self)(self.model, lexical_weight=self.lexical_weight if lexical_weight is None else lexical_weight)
+        weight = self.lexical_weight if lexical_weight is None else lexical_weight
+        copy = type(self)(self.model, lexical_weight=weight, search_weight=self.search_weight)
         copy.truncate_dim = self.truncate_dim
         return copy
 
     @cached_property
-    def _for_search(self) -> Self:
-        """The same model with the weight of long texts in all, so that no document gains by its length alone."""
-        return self._copy(self.lexical_weight[1]) if isinstance(self.lexical_weight, tuple) else self
+    def for_search(self) -> Self:
+        """The encoder whose `encode` has the weight of searches, in texts of any length.
+
+        It is for what knows no `encode_query` and `encode_document`. A document must not gain by being short, so the
+        weight of the lexical channel does not depend on the length here. It is the same encoder if it has no channel.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> encoder.dimension, encoder.for_search.dimension
+            (256, 1024)
+        """
+        return self if self.lexical_weight == self.search_weight else self._copy(self.search_weight)
 
     @property
     def stored(self) -> NDArray[Any]:

@@ -166,7 +166,7 @@ def as_bytes(vectors: Floats) -> NDArray[np.int8]:
 def _model(encoder: StaticEncoder) -> Iterator[tuple[str, bytes]]:
     """Yield the files of the model that JavaScript reads."""
     with TemporaryDirectory() as directory:
-        save_model(encoder, Path(directory) / "model", None)
+        save_model(encoder.for_search, Path(directory) / "model", None)  # the page encodes queries alone
         for name in (CONFIG, SETTINGS, TOKENIZER, WEIGHTS):
             yield name, (Path(directory) / "model" / name).read_bytes()
 

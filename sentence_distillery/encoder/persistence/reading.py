@@ -70,7 +70,7 @@ def read_model(files: ModelFiles) -> Model:
     by_model2vec = not layout.ours and TORCH_TABLE not in file.names
     texts, table = _read_table(file, TextSource(layout, by_model2vec, files))
     described = layout.config.get("lexical") if layout.ours else None
-    channel, weight = (None, 0.0) if described is None else read_channel(file, texts.rows, layout)
+    channel, weight, searches = (None, 0.0, None) if described is None else read_channel(file, texts.rows, layout)
     layers = _read_layers(layout, table.dimension, digests)
 
     # Digests are compared after all files were read, and before anything is computed from them.
@@ -82,6 +82,7 @@ def read_model(files: ModelFiles) -> Model:
         layers,
         channel,
         weight,
+        searches,
         settings.truncate_dim,
         settings.prompts,
         layout.made_from,

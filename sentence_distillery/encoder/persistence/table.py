@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sentence_distillery.encoder.lexical import (
     GREATEST_DIMENSION,
+    GREATEST_WEIGHT,
     PLACES,
     WEIGHT_RANGE,
     LexicalChannel,
@@ -18,6 +19,7 @@ from sentence_distillery.encoder.lexical import (
     as_weight,
     is_dimension,
     is_weight,
+    weight_of_long,
 )
 from sentence_distillery.encoder.model import NO_LEVEL, Table
 from sentence_distillery.encoder.native.characters import UNKNOWN_ID
@@ -84,16 +86,20 @@ def _folded(file: TensorFile, table: NDArray[Any], texts: Texts) -> NDArray[Any]
     return table
 
 
-def read_channel(file: TensorFile, rows: int, layout: Layout) -> tuple[LexicalChannel, Weight]:
-    """Read the lexical channel that config.json describes, and its weight."""
+def read_channel(file: TensorFile, rows: int, layout: Layout) -> tuple[LexicalChannel, Weight, float | None]:
+    """Read the lexical channel that config.json describes, its weight, and that of searches."""
     described = layout.config["lexical"]
     found: Mapping[str, Any] = described if isinstance(described, dict) else {}
-    dimension, weight = found.get("dimension"), found.get("weight")
+    dimension, weight, searches = (found.get(key) for key in ("dimension", "weight", "search_weight"))
     if not is_dimension(dimension):
         wanted = f"a multiple of {PLACES} up to {GREATEST_DIMENSION:,}"
         raise layout.refused("the dimension of lexical", f"{dimension!r}; it is {wanted}")
     if not is_weight(weight):
         raise layout.refused("the weight of lexical", f"{weight!r}; it is {WEIGHT_RANGE}")
+    if searches is not None and (isinstance(searches, list) or not is_weight(searches)):
+        raise layout.refused(
+            "the search_weight of lexical", f"{searches!r}; it is a number from 0 to {GREATEST_WEIGHT:,.0f}"
+        )
 
     # The tensors are as long as the table, since each token has a stem.
     tensors = file.tensors({STEMS: (rows,), IDF: (rows,)})
@@ -102,7 +108,8 @@ def read_channel(file: TensorFile, rows: int, layout: Layout) -> tuple[LexicalCh
         raise InputError(
             f"{file.path}: '{STEMS}' are int32 and '{IDF}' float32 from 0, but here they are not. {REMEDY}"
         )
-    return LexicalChannel(stems, idf, dimension), as_weight(weight)
+    of_searches = None if searches is None else weight_of_long(as_weight(searches))
+    return LexicalChannel(stems, idf, dimension), as_weight(weight), of_searches
 
 
 def check_finite(path: Path, name: str, array: NDArray[Any]) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sentence_distillery.encoder.lexical import LexicalChannel, Weight, weight_of_long
 from sentence_distillery.encoder.persistence.dense import DenseFolders, write_weights
 from sentence_distillery.encoder.persistence.names import (
     CARD,
@@ -87,11 +88,12 @@ def refuse_other_content(directory: Path) -> None:
 def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory: Path) -> dict[str, object]:
     """Write all but the model card, the same bytes for the same encoder; returns the content of config.json."""
     table, kind, dimension, cut = encoder.stored, encoder.kind, encoder.full_dimension, encoder.truncate_dim
-    weight, lexical = encoder.lexical_weight, encoder.lexical
+    weight, searches, lexical = encoder.lexical_weight, encoder.search_weight, encoder.lexical
 
     # Columns that are cut off are not written: without a layer after the sum nothing needs them.
     if kind in ("static", "lexical") and cut is not None and cut <= encoder.token_dimension:
-        table, kind, dimension, cut, weight = table[:, :cut], "static", cut, None, 0.0
+        table, kind, dimension, cut = table[:, :cut], "static", cut, None
+        weight = searches = 0.0
     config: dict[str, object] = {
         "kind": kind,
         "dimension": dimension,
@@ -103,7 +105,7 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         "normalize": True,  # model2vec's name for unit length
         "max_length": None if encoder.rules is None else encoder.rules.max_length,  # tokens; model2vec's default is 512
         **({} if encoder.rules is None else {TEXT_RULES: asdict(encoder.rules)}),
-        **({} if lexical is None else {"lexical": {"dimension": lexical.dimension, "weight": weight}}),
+        **({} if lexical is None else {"lexical": _described(lexical, weight, searches)}),
         **card,
     }
     write_json(directory / CONFIG, config)  # also for the mode of its file
@@ -131,6 +133,12 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
     config[SHA256] = {name: sha256((directory / name).read_bytes()).hexdigest() for name in weights}
     write_json(directory / CONFIG, config)
     return config
+
+
+def _described(lexical: LexicalChannel, weight: Weight, searches: float) -> dict[str, object]:
+    """Describe a channel; the weight of searches is written where it is not that of long texts."""
+    own = {} if searches == weight_of_long(weight) else {"search_weight": searches}
+    return {"dimension": lexical.dimension, "weight": weight, **own}
 
 
 def _write_modules(denses: list[str], target: Path) -> None:
