@@ -109,7 +109,8 @@ def test_release(workspace: Path) -> None:
     config = json.loads((released / CONFIG).read_text(encoding="utf-8"))
     assert config["figures"] == {name: pytest.approx(value, abs=1e-5) for name, value in figures.items()}
     assert config["trained_on"] == {"data/external/news/news.parquet": "mixed, research use"}
-    assert config["counted_in"] == {"stories": "CC0"} and config["lexical"] == {"dimension": 768, "weight": 0.0}
+    assert config["counted_in"] == {"stories": "CC0"}
+    assert config["lexical"] == {"dimension": 768, "weight": 0.0, "search_weight": 1.2}
     known = StaticEncoder.load(released, lexical_weight=1.2)
     assert known.dimension == 16 + 768 and loaded.dimension == 16
     the, storm, warned = (lexical_idf(known, word) for word in ("the", "storm", "warned"))
