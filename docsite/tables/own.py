@@ -17,7 +17,7 @@ STSB = {"STS-B": ("stsb", "mean", "spearman")}
 OTHERS = {
     "student from released": "the same, started from the released encoder",
     "tokenlearn": "tokenlearn on the same soft labels",
-    "released": "the released encoder",
+    "released": "the released encoder, without its lexical channel",
 }
 DOMAIN_FIGURES = {
     "recall@1": ("neighbours", "recall_at_1"),
