@@ -3,6 +3,7 @@
     sentence-transformers   encode_query, encode_document, similarity, similarity_pairwise, get_*_dimension
     model2vec               encode_as_sequence, of static encoders alone
     LangChain               embed_documents, embed_query, aembed_documents, aembed_query, isinstance(…, Embeddings)
+    LlamaIndex              model_name, for its LangchainEmbedding
     asyncio                 aencode
     scikit-learn            fit, transform, get_params, set_params, clone
 
@@ -97,13 +98,16 @@ class Adapters(ABC):
         """As `encode`, with the prompt "document" if the model has one, and the weight of `encode_query`."""
         return self.for_search.encode(texts, **_prompted(options, DOCUMENT))
 
-    def similarity(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
-        """Compute the cosines of each embedding with each, (texts of the first, texts of the second) float32."""
-        return similarity(embeddings1, embeddings2)
+    def similarity(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Any:
+        """Compute the cosines of each embedding with each, (texts of the first, texts of the second) float32.
 
-    def similarity_pairwise(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
-        """Compute the cosines pair by pair, (pairs,) float32; ValueError if the shapes differ."""
-        return similarity_pairwise(embeddings1, embeddings2)
+        They are a tensor if the first embeddings are one, and otherwise an array.
+        """
+        return _of_the_kind_of(embeddings1, similarity(embeddings1, embeddings2))
+
+    def similarity_pairwise(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Any:
+        """Compute the cosines pair by pair, (pairs,) float32, as `similarity`; ValueError if the shapes differ."""
+        return _of_the_kind_of(embeddings1, similarity_pairwise(embeddings1, embeddings2))
 
     @property
     def similarity_fn_name(self) -> Literal["cosine"]:
@@ -117,6 +121,11 @@ class Adapters(ABC):
     def get_embedding_dimension(self) -> int:
         """As `dimension`; its name since version 6."""
         return self.dimension
+
+    @property
+    def model_name(self) -> str:
+        """What LlamaIndex calls the encoder."""
+        return type(self).__name__
 
     # ---- asyncio
 
@@ -226,6 +235,12 @@ def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
             f"truncate_dim is {truncate_dim!r}; this model has {full} dimensions. Give 1 to {full}, or None for all."
         )
     return int(truncate_dim)
+
+
+def _of_the_kind_of(given: object, cosines: Floats) -> Any:
+    """Return cosines as a torch tensor, if the embeddings are one."""
+    torch = sys.modules.get("torch")  # not imported: without it nothing is a tensor
+    return torch.from_numpy(cosines) if torch is not None and isinstance(given, torch.Tensor) else cosines
 
 
 def _prompted(options: EncodeOptions, name: str) -> EncodeOptions:

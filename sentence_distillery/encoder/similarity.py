@@ -51,7 +51,10 @@ def compare(encoder: StaticEncoder, first: str, second: str) -> float:
 def _rows(embeddings1: ArrayLike, embeddings2: ArrayLike) -> tuple[Floats, Floats]:
     one, other = _matrix(embeddings1), _matrix(embeddings2)
     if one.shape[1] != other.shape[1]:
-        raise ValueError(f"Embeddings of {one.shape[1]} and of {other.shape[1]} dimensions cannot be compared.")
+        raise ValueError(
+            f"Embeddings of {one.shape[1]} and of {other.shape[1]} dimensions cannot be compared. Take both "
+            "from `encode`, or those of queries from `encode_query` and the others from `encode_document`."
+        )
     return one, other
 
 
