@@ -499,7 +499,7 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for-search",
         action="store_true",
-        help="add a lexical channel: better for search and classifiers, four times as many numbers a text",
+        help="give encode_query and encode_document a lexical channel: they find more, by four times as many numbers",
     )
 
     # The training

@@ -33,7 +33,7 @@ from sentence_distillery.distillation.lexical import with_lexical_channel
 from sentence_distillery.distillation.sizing import BYTES, CHANNEL
 from sentence_distillery.distillation.soft_labels import part_texts
 from sentence_distillery.encoder.compression import Precision, compress, principal_directions, values
-from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT, weight_of_long
+from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT, SEARCH_WEIGHT
 from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer
@@ -144,8 +144,7 @@ def with_channel(encoder: StaticEncoder, texts: Iterable[str], benchmarks: Bench
         sentences = Path(directory) / "sentences"
         write_sentences(texts, Reading(), CLEAN, benchmarks.fingerprints(), sentences, Counters("sentences"))
         counted = [text for part in table_parts(sentences) for text in part_texts(part)]
-    searches = weight_of_long(LEXICAL_WEIGHT)
-    return with_lexical_channel(encoder, encoder.token_ids(counted), LEXICAL, 0.0, "en", searches)
+    return with_lexical_channel(encoder, encoder.token_ids(counted), LEXICAL, 0.0, "en", SEARCH_WEIGHT)
 
 
 def channel_figures(encoder: StaticEncoder, search: StaticEncoder, benchmarks: BenchmarkData) -> list[Result]:

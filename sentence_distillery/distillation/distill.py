@@ -145,9 +145,9 @@ def distill(
             from 0.01 for small texts down to 0.003 for large ones.
         relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch, at least 0.
         temperature: Of the similarities in that loss, above 0.
-        for_search: Whether the student gets a lexical channel: 768 further dimensions, in which texts that share words
-            are close. It finds more, and its cosines follow human ratings a little less closely
-            (reproductions/docs/levers.md). `load` with lexical_weight=0 leaves the channel out.
+        for_search: Whether `encode_query` and `encode_document` of the student have a lexical channel: 768 further
+            numbers, in which texts that share words are close. They find more (reproductions/docs/levers.md), and
+            `encode` is as without. `load` with a lexical_weight gives `encode` the channel, too; 0 leaves it out.
         show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
             line every ten seconds elsewhere.
 
@@ -240,6 +240,7 @@ def distill(
         made_from=made_from,
         lexical=encoder.lexical,
         lexical_weight=encoder.lexical_weight,
+        search_weight=encoder.search_weight,
     )
 
 

@@ -50,7 +50,7 @@ class StudentOptions(Section):
     temperature: Positive = Field(default=0.05, title="temperature of the in-batch similarity distributions")
     lexical_dimension: Annotated[int, Field(ge=0, le=GREATEST_DIMENSION, multiple_of=PLACES)] = Field(
         default=0,
-        title="number of further dimensions, which shared words raise, for search: a multiple of 8, such as 768",
+        title="number of further dimensions of searches, for shared words: a multiple of 8, such as 768",
     )
     seed: Seed = 1
 

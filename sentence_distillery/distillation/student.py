@@ -41,7 +41,7 @@ from sentence_distillery.distillation.static_student import (
     principal_directions,
     project,
 )
-from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
+from sentence_distillery.encoder.lexical import SEARCH_WEIGHT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, static_tokenizer
 from sentence_distillery.evaluation.protocols.metrics import similarity_figures
@@ -167,11 +167,11 @@ class TrainedStudent:
         refuse_collapsed(unit_rows(self.encoder.pool(probe)), name, self.remedy)
 
     def with_channel(self, dimension: int, language: str) -> StaticEncoder:
-        """Return the student with `dimension` dimensions that shared words raise, or as it is for 0."""
+        """Return the student whose searches have `dimension` more numbers, for shared words, or as it is for 0."""
         if not dimension:
             return self.encoder
         texts = self.tokens.without(UNKNOWN_ID)
-        return with_lexical_channel(self.encoder, texts, dimension, LEXICAL_WEIGHT, language)
+        return with_lexical_channel(self.encoder, texts, dimension, 0.0, language, SEARCH_WEIGHT)
 
 
 def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Counters) -> Labelled:

@@ -28,7 +28,8 @@ from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 PLACES = 8  # of a stem; a dimension is a multiple of it
 Weight = float | tuple[float, float]  # of all texts, or of short and of long ones
-LEXICAL_WEIGHT: Final[Weight] = (0.5, 1.2)  # of the channel relative to the rest, for search
+SEARCH_WEIGHT: Final = 1.2  # of the channel relative to the rest, in a search
+LEXICAL_WEIGHT: Final[Weight] = (0.5, SEARCH_WEIGHT)  # for all kinds of tasks
 SHORT_TEXT, LONG_TEXT = 12, 32  # known tokens: the most of a short text, and the fewest of a long one
 GREATEST_WEIGHT = 1_000.0  # above it nothing is left of the rest
 WEIGHT_RANGE = f"a number from 0 to {GREATEST_WEIGHT:,.0f}, or a pair of them, for short and for long texts"

@@ -162,9 +162,9 @@ def test_a_student_for_search(tiny: Path) -> None:
     """In the call and in the stages: the same bytes; without the channel it is the plain student."""
     expected = through_the_stages(tiny, [], student={"lexical_dimension": LEXICAL_DIMENSION})
     encoder = distill(TEXTS, tiny, for_search=True, **SMALL)
-    assert encoder.dimension == SMALL["dimension"] + LEXICAL_DIMENSION
+    assert encoder.encode_query(SENTENCES).shape[1] == SMALL["dimension"] + LEXICAL_DIMENSION
     assert saved(encoder) == expected
-    np.testing.assert_array_equal(encoder.table, distill(TEXTS, tiny, **SMALL).table)
+    np.testing.assert_array_equal(encoder.encode(SENTENCES), distill(TEXTS, tiny, **SMALL).encode(SENTENCES))
 
 
 def test_every_kind_of_texts(tiny: Path) -> None:
