@@ -38,7 +38,7 @@ log = logging.getLogger("equal_bytes")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed("Compare students of equal size: words, dimensions, bits.", arguments)
+    options = parsed(argument_parser("Compare students of equal size: words, dimensions, bits."), arguments)
     try:
         student, released = StaticEncoder.load(paths.STUDENT), StaticEncoder.load("released", lexical_weight=0.0)
         found = {shape(encoder): encoder for encoder in students(student)}
@@ -48,20 +48,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(f"equal_bytes: {error}")
 
 
-def parsed(description: str, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the arguments: `source`, directories of the sets, and `output`, the directory to write to."""
+def argument_parser(description: str) -> argparse.ArgumentParser:
+    """Return a parser of `source`, directories of the sets, and `output`, the directory to write to."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets of every kind")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/levers"))
+    return parser
+
+
+def parsed(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the arguments, and let the program tell its progress."""
     logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
     return parser.parse_args(arguments)
 
 
 def write_comparison(
-    name: str, found: Mapping[str, Encoder], title: str, options: argparse.Namespace, about: str
+    name: str,
+    found: Mapping[str, Encoder],
+    title: str,
+    options: argparse.Namespace,
+    about: str,
+    base: StaticEncoder | None = None,
 ) -> None:
-    """Write the figures of the released encoder, under `title`, and of others, and how these differ from it."""
-    data, released = collected(SETS, options.source, WORK), StaticEncoder.load("released", lexical_weight=0.0)
+    """Write the figures of an encoder, under `title`, and of others, and how these differ from it.
+
+    It is the released one without its channel, if `base` is not given.
+    """
+    data = collected(SETS, options.source, WORK)
+    released = base or StaticEncoder.load("released", lexical_weight=0.0)
     tasks = [read(data, kind, *each) for kind, sets in KINDS.items() for each in sets]
     rows = [row for system, encoder in {title: released, **found}.items() for row in scored(system, encoder, tasks)]
     changes = [row for system, encoder in found.items() for row in differences(system, released, encoder, data)]

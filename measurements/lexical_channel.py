@@ -8,7 +8,7 @@ without the channel, and `lexical-channel-differences.csv` how each differs from
 import sys
 from collections.abc import Iterator, Sequence
 
-from measurements.equal_bytes import parsed, write_comparison
+from measurements.equal_bytes import argument_parser, parsed, write_comparison
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
 
@@ -18,7 +18,7 @@ DIMENSIONS = (256, 512, 1024, 2048)  # with the weight of "released-search"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed("Compare dimensions and weights of the lexical channel.", arguments)
+    options = parsed(argument_parser("Compare dimensions and weights of the lexical channel."), arguments)
     found = {shape(encoder): encoder for encoder in encoders()}
     about = "python -m measurements.lexical_channel FROM"
     try:

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from measurements.equal_bytes import parsed
+from measurements.equal_bytes import argument_parser, parsed
 from measurements.release.gate import KINDS, read
 from measurements.release.release import SETS, WORK
 from measurements.sets import collected
@@ -44,7 +44,9 @@ TITLES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed("Compare the recommended weights of the lexical channel with the best ones.", arguments)
+    options = parsed(
+        argument_parser("Compare the recommended weights of the lexical channel with the best ones."), arguments
+    )
     try:
         data = collected(SETS, options.source, WORK)
         tasks = [read(data, kind, *each) for kind in ("classification", "search") for each in KINDS[kind]]

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from measurements.equal_bytes import parsed, write_comparison
+from measurements.equal_bytes import argument_parser, parsed, write_comparison
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder, Function
 from sentence_distillery.io.artifacts import InputError
@@ -27,7 +27,7 @@ STEPS = np.linspace(0.35, 1, 24)  # of a token, as a share of the step that its 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed("Compare what can be done with the released table after training.", arguments)
+    options = parsed(argument_parser("Compare what can be done with the released table after training."), arguments)
     found = dict(variants(StaticEncoder.load("released", lexical_weight=0.0)))
     try:
         write_comparison("variants", found, "released", options, "python -m measurements.variants FROM")

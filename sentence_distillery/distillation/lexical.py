@@ -72,7 +72,7 @@ def with_lexical_channel(
 
     # Tokens of one stem share a place: ports and port are one word to a search.
     words = [word for word, _ in sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])]
-    hashes = np.array([stem_hash(stem) for stem in _stems(words, language)], dtype=np.int32)
+    hashes = np.array([stem_hash(stem) for stem in stems(words, language)], dtype=np.int32)
     names, places = np.unique(hashes, return_inverse=True)
     idf = inverse_document_frequencies(places[texts.ids], texts.offsets, len(names))[places]
     idf[UNKNOWN_ID] = 0
@@ -103,8 +103,8 @@ def inverse_document_frequencies(stems: NDArray[np.int64], offsets: NDArray[np.i
     return np.log((1 + texts) / (1 + having)).astype(np.float32)
 
 
-def _stems(words: list[str], language: str) -> list[str]:
-    """Stem words; the pieces of words are taken as they are."""
+def stems(words: list[str], language: str) -> list[str]:
+    """Stem words of a language; pieces of words, and those of a language without a stemmer, are taken as they are."""
     if language not in SNOWBALL:
         return words
     import snowballstemmer  # only a channel needs it

@@ -87,6 +87,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "levers equal-bytes": partial(by_kind, "equal-bytes-differences", "16 MB, less the former release", EQUAL_BYTES),
     "levers variants": partial(by_kind, "variants-differences", "changed after training, less released"),
     "levers lexical-channel": partial(by_kind, "lexical-channel-differences", "channel, less none", CHANNEL),
+    "levers channel-terms": partial(by_kind, "channel-terms-differences", "counts in the channel, too"),
     "levers recommended": partial(by_protocol, "recommended-weights", "text", RECOMMENDED),
     "levers centring": partial(by_protocol, "centring", "mean cosine of the teacher's vectors", CENTRING),
 }
