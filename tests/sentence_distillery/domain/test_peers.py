@@ -11,8 +11,8 @@ import torch
 
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain import peers
+from sentence_distillery.domain.options import PeerName
 from sentence_distillery.domain.peers import PEERS, Comparison
-from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.options import Teacher
 from sentence_distillery.teachers.transformer import NO_WEIGHTS
@@ -47,23 +47,18 @@ def comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Comp
     torch.set_num_threads(threads)
 
 
-def test_the_released_encoder(comparison: Comparison) -> None:
-    assert isinstance(PEERS["released"](comparison), StaticEncoder)
-
-
 @pytest.mark.parametrize(
     ("name", "module", "command"),
     [("model2vec", "model2vec.distill", peers.MODEL2VEC), ("tokenlearn", "tokenlearn.train", peers.TOKENLEARN)],
 )
 def test_a_package_that_is_not_installed(
-    name: str, module: str, command: str, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+    name: PeerName, module: str, command: str, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    found = {known: make(comparison) for known, make in PEERS.items() if known == name}
-    assert found == {name: Unavailable(f"it needs a package: run `{command}`")}
+    assert PEERS[name](comparison) == Unavailable(f"it needs a package: run `{command}`")
 
 
-def test_an_import_that_fails_in_this_library(comparison: Comparison) -> None:
+def test_an_import_that_fails_in_this_library() -> None:
     with pytest.raises(ImportError):
         peers.missing(ImportError("broken", name="sentence_distillery.gone"), "x")
 
