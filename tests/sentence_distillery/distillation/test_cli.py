@@ -11,11 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sentence_distillery import cli
-from sentence_distillery.corpus.tables import decoding
 from sentence_distillery.corpus.tables.decoding import HEAD, lines_of
 from sentence_distillery.corpus.tables.table import Table
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.serving import encode_file as encode
 
 from .conftest import subprocess_environment
@@ -105,12 +103,6 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stream.tell() <= 4 * HEAD
 
 
-def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding, "LONGEST_LINE", 100)
-    with pytest.raises(InputError, match=r"in\.txt, line 1 is longer than 100 bytes"):
-        list(lines_of(BytesIO(b"x" * 100 + b"\n" + b"x" * 102), "in.txt"))
-
-
 def test_bad_input_leaves_the_earlier_output(static_student: Path, source: Path) -> None:
     output = source.with_suffix(".npy")
     output.write_bytes(b"earlier")
@@ -187,16 +179,11 @@ def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFi
     pairs.write_text("sentence1,sentence2\na,b\n", encoding="utf-8")
     with pytest.raises(SystemExit, match=r"pairs\.csv has no column 'score' \(it has sentence1, sentence2\)"):
         main("evaluate", pairs, "--model", static_student)
-    pairs.write_text("sentence1,sentence2,score\na,b,high\n", encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"pairs\.csv, row 1: the score 'high' is not a finite number"):
-        main("evaluate", pairs, "--model", static_student)
     pairs.write_text("sentence1,sentence2,score\na,b,4\nc,d,4\n", encoding="utf-8")
     with pytest.raises(
         SystemExit, match=r"pairs\.csv: 4 to 4 is not a scale; give --scale with the lowest and highest"
     ):
         main("evaluate", pairs, "--model", static_student)
-    with pytest.raises(SystemExit, match=r"'pairs': pair 0 \(from 0\) has the score 4, outside 0 to 1"):
-        main("evaluate", pairs, "--model", static_student, "--scale", "0", "1")
     with pytest.raises(SystemExit, match=r"nowhere\.csv does not exist"):
         main("evaluate", tmp_path / "nowhere.csv", "--model", static_student)
 
@@ -242,8 +229,6 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
             "--held-out 2.0: Input should be less than or equal to 0.5",
         ),
         (["distill", "in.txt", "--held-out", "0.2"], "--held-out 0.2 needs --working-directory, which keeps"),
-        (["distill", "in.txt", "--epochs", "0"], "--epochs 0: Input should be greater than or equal to 1"),
-        (["distill", "in.txt", "--seed", "-1"], "--seed -1: Input should be greater than or equal to 0"),
         (["distill", "in.txt", "--megabytes", "-1"], "--megabytes -1.0: Input should be greater than 0"),
         (["distill", "in.txt", "--vocabulary", "9", "--megabytes", "5"], "--megabytes 5 chooses the vocabulary itself"),
         (["distill", "in.txt", "--prompt", "a", "--prompt-name", "b"], "--prompt 'a' and --prompt-name 'b' are both"),
@@ -281,8 +266,6 @@ def test_messages_name_the_options_that_were_typed(
         main(*command, *rest)
     found = str(caught.value.code)
     assert message in found and "\n" not in found
-    with pytest.raises(InputError, match=r"'x' is not a directory on this machine.*, or load\(\"released\"\)\."):
-        StaticEncoder.from_pretrained("x")
 
 
 def test_intervals_of_pairs(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
