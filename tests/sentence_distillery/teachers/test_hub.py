@@ -10,7 +10,7 @@ import yaml
 from sentence_distillery.teachers.options import Teacher
 from sentence_distillery.teachers.transformer import AbsentModelError, load_encoder
 from tests.sentence_distillery.teachers.conftest import SENTENCES, save_bert, teacher
-from tests.sentence_distillery.teachers.hub import Hub, serving
+from tests.sentence_distillery.teachers.hub import Hub, ask, serving
 from tests.workspace import ROOT
 
 ENTRY = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))["encoders"]["bert"]
@@ -29,10 +29,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hub(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """The hub that huggingface_hub asks, and an empty cache."""
     with serving({(ENTRY["reference"], ENTRY["revision"]): saved}) as running:
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", running.address)
-        template = f"{running.address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+        ask(running.address, monkeypatch, tmp_path / "hub")
         yield running
 
 
@@ -46,7 +43,7 @@ def test_an_encoder_of_the_hub(hub: Hub, saved: Path, monkeypatch: pytest.Monkey
     asked = [path for path in hub.asked if entry.reference in path]
     assert entry.revision and asked and all(entry.revision in path for path in asked)
     assert not any(path.endswith(".bin") for path in hub.asked)
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    ask("http://127.0.0.1:9", monkeypatch)
     before = len(hub.asked)
     assert load_encoder(entry).token_ids(SENTENCES) == ids
     assert len(hub.asked) == before

@@ -13,26 +13,7 @@ from pydantic import ValidationError
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-from transformers import (
-    AlbertConfig,
-    AlbertModel,
-    AutoTokenizer,
-    BertConfig,
-    BertModel,
-    DistilBertConfig,
-    DistilBertModel,
-    ModernBertConfig,
-    ModernBertModel,
-    MPNetConfig,
-    MPNetModel,
-    PreTrainedModel,
-    Qwen3Config,
-    Qwen3Model,
-    RobertaConfig,
-    RobertaModel,
-    XLMRobertaConfig,
-    XLMRobertaModel,
-)
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.teachers.options import Teacher, TeacherError
@@ -44,44 +25,35 @@ TEXTS = [*(text for text in SENTENCES if text), "Die Stürme kamen früh, und de
 SHAPE: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "bert": SHAPE,
+    "roberta": SHAPE | {"max_position_embeddings": 80},
+    "xlm-roberta": SHAPE | {"max_position_embeddings": 80},
+    "mpnet": SHAPE,
+    "albert": SHAPE | {"embedding_size": 8},
+    "distilbert": {"dim": 16, "hidden_dim": 24, "n_layers": 2, "n_heads": 2},
+    "modernbert": SHAPE | {"pad_token_id": 1},
+    "qwen3": SHAPE | {"num_key_value_heads": 1, "head_dim": 8},
+}
+
+
 def write_transformer(directory: Path, architecture: str) -> None:
     """Write a small transformer with random weights, and a tokenizer of the kind that it usually has."""
     directory.mkdir()
-    match architecture:
-        case "roberta" | "qwen3" | "modernbert":
-            save_roberta(directory)
-        case "xlm-roberta":
-            special = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
-            save_tokenizer(directory, unigram(TEXTS), **special)
-        case _:
-            save_bert(directory)
+    if architecture in ("roberta", "qwen3", "modernbert"):
+        save_roberta(directory)
+    elif architecture == "xlm-roberta":
+        special = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
+        save_tokenizer(directory, unigram(TEXTS), **special)
+    else:
+        save_bert(directory)
     tokenizer = AutoTokenizer.from_pretrained(directory)
     tokenizer.pad_token = "[PAD]" if "[PAD]" in tokenizer.get_vocab() else "<pad>"  # sentence-transformers pads
     tokenizer.save_pretrained(directory)
-    size = len(tokenizer)
+    config = AutoConfig.for_model(architecture, vocab_size=len(tokenizer), **CONFIGURATIONS[architecture])
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        model_of(architecture, size).save_pretrained(directory)
-
-
-def model_of(architecture: str, size: int) -> PreTrainedModel:
-    match architecture:
-        case "roberta":
-            return RobertaModel(RobertaConfig(vocab_size=size, max_position_embeddings=80, **SHAPE))
-        case "xlm-roberta":
-            return XLMRobertaModel(XLMRobertaConfig(vocab_size=size, max_position_embeddings=80, **SHAPE))
-        case "mpnet":
-            return MPNetModel(MPNetConfig(vocab_size=size, **SHAPE))
-        case "albert":
-            return AlbertModel(AlbertConfig(vocab_size=size, embedding_size=8, **SHAPE))
-        case "distilbert":
-            return DistilBertModel(DistilBertConfig(vocab_size=size, dim=16, hidden_dim=24, n_layers=2, n_heads=2))
-        case "modernbert":
-            return ModernBertModel(ModernBertConfig(vocab_size=size, pad_token_id=1, **SHAPE))
-        case "qwen3":
-            return Qwen3Model(Qwen3Config(vocab_size=size, num_key_value_heads=1, head_dim=8, **SHAPE))
-        case _:
-            return BertModel(BertConfig(vocab_size=size, **SHAPE))
+        AutoModel.from_config(config).save_pretrained(directory)
 
 
 def saved(directory: Path, architecture: str, modules: Sequence[Any], **options: Any) -> SentenceTransformer:
