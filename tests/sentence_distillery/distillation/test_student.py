@@ -68,10 +68,6 @@ STATIC, PAPER = Kind("static", student_stage, STUDENT), Kind("paper", paper_stud
 both = pytest.mark.parametrize("kind", [STATIC, PAPER], ids=lambda kind: kind.name)
 
 
-def counters() -> dict[str, object]:
-    return STATIC.counters()
-
-
 @both
 def test_from_soft_labels_to_a_model(workspace: Path, kind: Kind) -> None:
     student_params(kind.name, epochs=20)
@@ -106,7 +102,7 @@ def test_the_curve_has_figures_on_development_pairs(workspace: Path) -> None:
     for name in ("pearson", "spearman", "mae"):
         assert float(rows[-1][f"dev_{name}"]) == pytest.approx(expected[name], abs=1e-6)
     assert len({row["dev_mae"] for row in rows}) == 3
-    assert counters()["details"] == {"development": "samples/dev"}
+    assert STATIC.counters()["details"] == {"development": "samples/dev"}
 
 
 def test_without_development_pairs(workspace: Path) -> None:

@@ -146,14 +146,14 @@ def test_unknown_options_are_refused() -> None:
             encode(TEXTS, **option)
 
 
-def test_means_as_in_model2vec(static_student: Path) -> None:
+@pytest.mark.parametrize("precision", [Stored.FLOAT32, Stored.LEVELS, Stored.INT8])
+def test_means_as_in_model2vec(tmp_path: Path, precision: Stored) -> None:
     """Of known tokens; long sums leave the 16 bits of the levels and stay means."""
-    for precision in (Stored.FLOAT32, Stored.LEVELS, Stored.INT8):
-        compress(static_encoder(), precision=precision.value).save_pretrained(static_student)
-        theirs = StaticModel.from_pretrained(static_student, max_length=None).encode(ODD, normalize=False)
-        ours = load(static_student).encode(ODD, normalize_embeddings=False)
-        tolerance = 1e-2 if precision == Stored.LEVELS else 1e-4  # theirs are rounded to float16
-        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+    compress(static_encoder(), precision=precision.value).save_pretrained(tmp_path)
+    theirs = StaticModel.from_pretrained(tmp_path, max_length=None).encode(ODD, normalize=False)
+    ours = load(tmp_path).encode(ODD, normalize_embeddings=False)
+    tolerance = 1e-2 if precision == Stored.LEVELS else 1e-4  # theirs are rounded to float16
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
 def test_means_point_where_unit_vectors_do(encoder: StaticEncoder) -> None:

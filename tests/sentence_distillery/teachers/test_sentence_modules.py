@@ -53,7 +53,7 @@ def write_transformer(directory: Path, architecture: str) -> None:
     config = AutoConfig.for_model(architecture, vocab_size=len(tokenizer), **CONFIGURATIONS[architecture])
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        AutoModel.from_config(config).save_pretrained(directory)
+        AutoModel.from_config(config).save_pretrained(directory)  # type: ignore[no-untyped-call]
 
 
 def saved(directory: Path, architecture: str, modules: Sequence[Any], **options: Any) -> SentenceTransformer:
