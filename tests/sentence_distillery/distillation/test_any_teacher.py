@@ -188,6 +188,7 @@ def test_high_cosines_are_centred(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_zero_rows_stay_zero() -> None:
+    """And all others have the length 1, centred or not."""
     embeddings = np.zeros((4, 3), np.float16)
     embeddings[1:] = [[1, 5, 0], [0, 5, 1], [1, 5, 1]]
     normalizer = Normalizer.of(embeddings)
@@ -195,6 +196,9 @@ def test_zero_rows_stay_zero() -> None:
     found = normalizer(embeddings)
     assert not found[0].any()
     np.testing.assert_allclose(np.linalg.norm(found[1:].astype(np.float32), axis=1), 1, atol=1e-3)
+    apart = np.array([[0, 0], [3, 0], [0, -4], [-5, 0]], np.float16)
+    assert Normalizer.of(apart).centre is None
+    assert Normalizer.of(apart)(apart).tolist() == [[0, 0], [1, 0], [0, -1], [-1, 0]]
 
 
 def test_start_from_keeps_what_that_one_knows() -> None:

@@ -171,6 +171,9 @@ def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFi
     pairs.write_text("sentence1,sentence2\na,b\n", encoding="utf-8")
     with pytest.raises(SystemExit, match=r"pairs\.csv has no column 'score' \(it has sentence1, sentence2\)"):
         main("evaluate", pairs, "--model", static_student)
+    pairs.write_text("sentence1,sentence2,score\na,b,high\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"pairs\.csv, row 1: the score 'high' is not a finite number"):
+        main("evaluate", pairs, "--model", static_student)
     pairs.write_text("sentence1,sentence2,score\na,b,4\nc,d,4\n", encoding="utf-8")
     with pytest.raises(
         SystemExit, match=r"pairs\.csv: 4 to 4 is not a scale; give --scale with the lowest and highest"

@@ -254,6 +254,18 @@ def test_texts_that_make_no_student(tiny: Path, texts: Any, error: type[Exceptio
         distill(texts, tiny, **SMALL)
 
 
+@pytest.mark.fault(11)
+def test_sentences_that_cannot_be_written(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk while cleaned sentences are written is an error, not an empty corpus."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sentence_distillery.corpus.cleaning.write_part", full)
+    with pytest.raises(InputError, match=r"sentences could not be written: No space left on device"):
+        distill(TEXTS, tiny, **SMALL)
+
+
 def test_a_file_of_another_kind(tiny: Path) -> None:
     Path("texts.pdf").write_bytes(b"%PDF")
     with pytest.raises(InputError, match=r"texts\.pdf is not text but a PDF document; save its text"):

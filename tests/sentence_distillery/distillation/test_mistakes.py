@@ -185,7 +185,6 @@ def test_a_mistyped_key(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.fault(11)
 def test_a_full_disk(way: str, directory: Path) -> None:
     """A write that the system refuses names the path; no half of a student or a profile stays."""
     Path("good.csv").write_bytes(csv(*(f"{text[:-1]} {number}." for number in range(30) for text in ENGLISH)))

@@ -19,6 +19,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from sentence_distillery import InputError, StaticEncoder, load
 from sentence_distillery.encoder.compression import compress
+from sentence_distillery.encoder.exchange.text_rules import unknown_id
 from sentence_distillery.encoder.persistence.names import CONFIG, MODULES, SETTINGS, TOKENIZER, WEIGHTS
 from sentence_distillery.io.artifacts import read_tensors, write_json, write_tensors
 from sentence_distillery.io.ragged import Floats
@@ -389,3 +390,12 @@ def test_prompts_of_ones_own(tmp_path: Path) -> None:
         model.encode(["storm"], prompt_name="no")
     with pytest.raises(ValueError, match="prompt 'x' and prompt_name 'other' are given; give one"):
         model.encode(["storm"], prompt="x", prompt_name="other")
+
+
+def test_the_unknown_token_of_any_tokenizer() -> None:
+    """WordPiece and BPE name it, Unigram numbers it; a table without one has none."""
+    words = {"storm": 0, "[UNK]": 1}
+    assert unknown_id(Tokenizer(models.WordPiece(words, unk_token="[UNK]"))) == 1
+    assert unknown_id(Tokenizer(models.BPE(words, []))) is None
+    assert unknown_id(Tokenizer(models.Unigram([("storm", -1.0), ("port", -2.0), ("<unk>", -3.0)], unk_id=2))) == 2
+    assert unknown_id(Tokenizer(models.Unigram([("storm", -1.0)]))) is None

@@ -97,6 +97,13 @@ def test_a_table_in_a_folder_of_its_own(static_student: Path, tmp_path: Path) ->
     np.testing.assert_array_equal(load(tmp_path / "nested").encode(TEXTS), load(static_student).encode(TEXTS))
 
 
+def test_without_modules(student: Path, tmp_path: Path) -> None:
+    """Only config.json tells which layers follow the mean."""
+    shutil.copytree(student, tmp_path / "copy")
+    (tmp_path / "copy" / MODULES).unlink()
+    np.testing.assert_array_equal(load(tmp_path / "copy").encode(TEXTS), load(student).encode(TEXTS))
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
