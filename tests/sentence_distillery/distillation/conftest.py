@@ -1,13 +1,14 @@
 """Small students of both kinds, and a workspace with a small corpus and soft labels that no teacher had to make."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 
 from reproductions.paper1.word_vectors.model import WordVectors
 from sentence_distillery.corpus.fingerprints import fingerprints
@@ -179,20 +180,14 @@ def student_params(kind: str = "static", **changes: object) -> None:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def workspace(on_one_thread: None, tmp_path: Path) -> Path:
     """The current directory: two parts of a corpus with soft labels, and refined word vectors; one thread."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     write_corpus(DOCUMENTS[:4], part=0)
     write_corpus(DOCUMENTS[4:], part=1)
     write_soft_labels()
     write_refined()
     write_benchmarks(samples=("dev", "test"))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield tmp_path
-    torch.set_num_threads(threads)
+    return tmp_path
 
 
 def files(directory: Path) -> dict[str, bytes]:
@@ -205,3 +200,9 @@ REPOSITORY = Path(__file__).parents[3]
 
 def subprocess_environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(REPOSITORY)}
+
+
+def in_python(code: str, *arguments: object) -> "subprocess.CompletedProcess[str]":
+    """Run code in a new interpreter, which finds the repository's packages."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=subprocess_environment())

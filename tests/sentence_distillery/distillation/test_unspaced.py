@@ -2,13 +2,12 @@
 
 import random
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer
 from transformers import XLMRobertaConfig, XLMRobertaModel
 
 from sentence_distillery.distillation.distill import distill
@@ -16,7 +15,7 @@ from sentence_distillery.distillation.vocabulary import count_words, word_pieces
 from sentence_distillery.encoder.native.characters import LONGEST, LONGEST_RUN
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
-from tests.sentence_distillery.teachers.conftest import save_tokenizer
+from tests.sentence_distillery.teachers.conftest import byte_level, save_tokenizer, unigram
 
 pytestmark = pytest.mark.usefixtures("on_one_thread")
 
@@ -36,21 +35,8 @@ def texts(language: str, count: int = 300) -> list[str]:
 
 def write_teacher(directory: Path, listed: list[str], kind: str) -> Tokenizer:
     """Write a small XLM-RoBERTa with random weights, over pieces of the texts."""
-    special = ["<s>", "<pad>", "</s>", "<unk>"]
-    options: dict[str, Any] = {"vocab_size": 300, "special_tokens": special, "show_progress": False}
-    trainer: Any
-    if kind == "unigram":
-        tokenizer = Tokenizer(models.Unigram())
-        tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.NFKC(), pre_tokenizers.Metaspace()
-        trainer = trainers.UnigramTrainer(unk_token="<unk>", **options)
-    else:
-        from tokenizers import decoders
-
-        tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
-        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(), decoders.ByteLevel()
-        trainer = trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **options)
-    tokenizer.train_from_iterator([*listed, *(word for words in WORDS.values() for word in words)], trainer)
-    tokenizer.post_processor = processors.TemplateProcessing("<s> $A </s>", None, [("<s>", 0), ("</s>", 2)])
+    words = [word for words in WORDS.values() for word in words]
+    tokenizer = (unigram if kind == "unigram" else byte_level)([*listed, *words], 300)
     save_tokenizer(directory, tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
     config = XLMRobertaConfig(
         vocab_size=tokenizer.get_vocab_size(),

@@ -4,7 +4,6 @@ import csv
 from pathlib import Path
 
 import pytest
-import torch
 
 from measurements import domains
 from sentence_distillery.domain.measures import METRICS
@@ -14,9 +13,7 @@ from tests.tiny_bert import write_tiny_bert
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
+def source(on_one_thread: None, tmp_path: Path) -> Path:
     folder = tmp_path / "suite/classification/banking77"
     folder.mkdir(parents=True)
     for split, texts in (("train", SENTENCES[::2]), ("test", SENTENCES[1::2])):
@@ -28,11 +25,9 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_domain(source: Path) -> None:
-    threads = torch.get_num_threads()
     arguments = [str(source), "--domains", "banking77", "--seeds", "1", "2", "--peers", "released"]
     arguments += ["--teacher", "./tiny", "--dimension", "6"]
     domains.main(arguments)
-    torch.set_num_threads(threads)
     rows = read_results(Path("reports/runs/domains/banking77.csv"))
     means = [row for row in rows if row.seed is None]
     metrics = [("full", "accuracy"), ("full_tuned", "accuracy"), *METRICS]

@@ -2,17 +2,15 @@
 
 import importlib.util
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain import peers
+from sentence_distillery.domain.options import PeerName
 from sentence_distillery.domain.peers import PEERS, Comparison
-from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.options import Teacher
 from sentence_distillery.teachers.transformer import NO_WEIGHTS
@@ -33,22 +31,14 @@ WITH_TOKENLEARN = pytest.mark.skipif(not installed("tokenlearn"), reason="tokenl
 
 
 @pytest.fixture
-def comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Comparison]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
+def comparison(on_one_thread: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Comparison:
     monkeypatch.setenv("DISTILLERY_CACHE", str(tmp_path / "cache"))
     write_corpus(DOCUMENTS[:4], part=0)
     write_corpus(DOCUMENTS[4:], part=1)
     write_soft_labels()
     write_tiny_bert(Path("tiny"))
     teacher = Teacher(reference="./tiny", revision=None, sha256=None, maximum_length=32)
-    threads = torch.get_num_threads()
-    yield Comparison("released", teacher, 8, CORPUS, 1)
-    torch.set_num_threads(threads)
-
-
-def test_the_released_encoder(comparison: Comparison) -> None:
-    assert isinstance(PEERS["released"](comparison), StaticEncoder)
+    return Comparison("released", teacher, 8, CORPUS, 1)
 
 
 @pytest.mark.parametrize(
@@ -56,14 +46,13 @@ def test_the_released_encoder(comparison: Comparison) -> None:
     [("model2vec", "model2vec.distill", peers.MODEL2VEC), ("tokenlearn", "tokenlearn.train", peers.TOKENLEARN)],
 )
 def test_a_package_that_is_not_installed(
-    name: str, module: str, command: str, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+    name: PeerName, module: str, command: str, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    found = {known: make(comparison) for known, make in PEERS.items() if known == name}
-    assert found == {name: Unavailable(f"it needs a package: run `{command}`")}
+    assert PEERS[name](comparison) == Unavailable(f"it needs a package: run `{command}`")
 
 
-def test_an_import_that_fails_in_this_library(comparison: Comparison) -> None:
+def test_an_import_that_fails_in_this_library() -> None:
     with pytest.raises(ImportError):
         peers.missing(ImportError("broken", name="sentence_distillery.gone"), "x")
 

@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,6 +16,7 @@ from sentence_distillery.encoder.persistence.finding import RELEASED_DIRECTORY
 from sentence_distillery.encoder.persistence.tensor_file import Digests
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.errors import InputError
+from tests.sentence_distillery.distillation.conftest import in_python
 
 BLOCK = 64  # bytes of SHA-256
 PART = 1 << 18  # bytes that the core reads at a time
@@ -127,7 +126,7 @@ def test_the_vocabulary_is_there_before_numpy(tmp_path: Path) -> None:
         "files.begin()\n"
         "print(files.vocabulary.result().size, len(files.weights.content), 'numpy' in sys.modules)"
     )
-    printed = subprocess.check_output([sys.executable, "-c", code], text=True)
+    printed = in_python(code).stdout
     size = (RELEASED_DIRECTORY / "model.safetensors").stat().st_size
     assert printed.split() == [str(len(StaticEncoder.load().stored)), str(size), "False"]
 
@@ -135,5 +134,5 @@ def test_the_vocabulary_is_there_before_numpy(tmp_path: Path) -> None:
 @pytest.mark.parametrize("before", ["enable", "disable"])
 def test_the_garbage_collector_is_as_before(before: str) -> None:
     code = f"import gc; gc.{before}(); from sentence_distillery import load; load(); print(gc.isenabled())"
-    printed = subprocess.check_output([sys.executable, "-c", code], text=True)
+    printed = in_python(code).stdout
     assert printed.strip() == str(before == "enable")

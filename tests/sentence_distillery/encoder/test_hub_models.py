@@ -12,18 +12,11 @@ from sentence_distillery import InputError, compress, load
 from sentence_distillery.cli import main
 from sentence_distillery.encoder.persistence.names import CARD
 from tests.sentence_distillery.distillation.conftest import subprocess_environment
-from tests.sentence_distillery.teachers.hub import Hub, serving
+from tests.sentence_distillery.teachers.hub import Hub, ask, serving
 
 TEXTS = ["The storm closed the port.", "unknowns"]
 NAME, COMMIT = "me/small-encoder", "1" * 40
 AWAY = "http://127.0.0.1:9"
-
-
-def at(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let huggingface_hub ask a hub, as HF_ENDPOINT does before it is imported."""
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
-    template = f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
 
 
 @pytest.fixture
@@ -31,8 +24,7 @@ def hub(static_student: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """A hub with one model, an empty cache, and a place for uploads."""
     repositories = dict.fromkeys([(NAME, COMMIT), (NAME, "main")], static_student)
     with serving(repositories, tmp_path / "uploads") as running:
-        at(running.address, monkeypatch)
-        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+        ask(running.address, monkeypatch, tmp_path / "cache")
         monkeypatch.chdir(tmp_path)
         yield running
 
@@ -45,7 +37,7 @@ def test_a_model_of_a_hub(
     expected = load(static_student).encode(TEXTS)
     np.testing.assert_array_equal(load(NAME, revision=revision).encode(TEXTS), expected)
     assert any(path.endswith(f"/resolve/{COMMIT}/model.safetensors") for path in hub.asked)
-    at(AWAY, monkeypatch)
+    ask(AWAY, monkeypatch)
     np.testing.assert_array_equal(load(NAME, revision=revision).encode(TEXTS), expected)
 
 
@@ -55,7 +47,7 @@ def test_what_no_hub_has(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pyte
         with pytest.raises(InputError, match=rf"'{name}' is not a directory .* nor is it in the cache .*cache") as told:
             load(name, revision=revision)
         assert "\n" not in str(told.value) and hub.address in str(told.value) and (revision or "") in str(told.value)
-    at(AWAY, monkeypatch)
+    ask(AWAY, monkeypatch)
     with pytest.raises(SystemExit, match=r"similarity: 'me/small-encoder' is not a directory .* at v1 .* in the cache"):
         main(["similarity", "a", "b", "--model", NAME, "--model-revision", "v1"])
 
@@ -92,6 +84,6 @@ def test_uploads_that_are_refused(hub: Hub, static_student: Path, monkeypatch: p
     model = load(static_student)
     with pytest.raises(InputError, match=r"'me/new' is not uploaded: .* says .*401.* `hf auth login`"):
         model.push_to_hub("me/new", token="hf_wrong")
-    at(AWAY, monkeypatch)
+    ask(AWAY, monkeypatch)
     with pytest.raises(InputError, match=r"'me/new' is not uploaded: http://127\.0\.0\.1:9 says ConnectError"):
         model.push_to_hub("me/new", token="hf_right")

@@ -133,11 +133,6 @@ def test_sums_of_any_dimension(dimension: int, precision: str) -> None:
     )
 
 
-def test_texts_without_a_word() -> None:
-    ids, counts = compiled().Vocabulary([UNKNOWN, "storm"], [], 100, FULL).token_ids(["", " ", "?!"])
-    assert (ids, counts) == (b"", bytes(12))
-
-
 def test_threads_share_a_core() -> None:
     encoder, texts = load("released-search"), [f"Storm {number} closed the port. é" * 5 for number in range(2_000)]
     expected = encoder.encode(texts)

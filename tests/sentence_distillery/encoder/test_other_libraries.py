@@ -6,6 +6,7 @@ its models, by name.
 
 import json
 import pickle
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +24,7 @@ from sentence_distillery.encoder.persistence.names import CONFIG, MODULES, SETTI
 from sentence_distillery.io.artifacts import read_tensors, write_json, write_tensors
 from sentence_distillery.io.ragged import Floats
 
-pytestmark = pytest.mark.usefixtures("both_ways")  # native and simple
+both_ways = pytest.mark.usefixtures("both_ways")  # native and simple
 
 TEXTS = [
     "The storm closed the port.",
@@ -224,6 +225,7 @@ def unit(vectors: NDArray[Any]) -> Floats:
     return np.asarray(found / np.where(lengths > 0, lengths, 1), np.float32)
 
 
+@both_ways
 @pytest.mark.parametrize("name", MODEL2VEC)
 def test_a_model_of_model2vec(name: str, tmp_path: Path) -> None:
     theirs = by_model2vec(MODEL2VEC[name], tmp_path / "m")
@@ -244,6 +246,7 @@ def test_a_model_of_model2vec(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(again, ours.encode(TEXTS), atol=1e-6)
 
 
+@both_ways
 @pytest.mark.parametrize("name", SENTENCE_TRANSFORMERS)
 def test_a_model_of_sentence_transformers(name: str, tmp_path: Path) -> None:
     theirs = by_sentence_transformers(SENTENCE_TRANSFORMERS[name], tmp_path / "m")
@@ -277,10 +280,18 @@ def _goes_on(ours: StaticEncoder, tmp_path: Path) -> None:
         np.testing.assert_allclose(whole.encode(TEXTS), expected, atol=1e-6)
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("made")
+    by_sentence_transformers(Foreign(bert, {"dense": 6, "normalize": True}), directory / "st")
+    by_model2vec(MODEL2VEC["bert"], directory / "m2v")
+    return directory
+
+
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
-    by_sentence_transformers(Foreign(bert, {"dense": 6, "normalize": True}), tmp_path / "m")
-    return tmp_path / "m"
+def saved(made: Path, tmp_path: Path) -> Path:
+    """A model of each library, to be changed."""
+    return shutil.copytree(made, tmp_path / "saved")
 
 
 def changed(path: Path, **changes: Any) -> None:
@@ -316,6 +327,9 @@ def _doubles(directory: Path) -> None:
     write_tensors(directory / WEIGHTS, {"embedding.weight": vectors.astype(np.float64)})
 
 
+IGNORED = "which sentence-transformers applies, and model2vec, which saved the model"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -324,6 +338,10 @@ def _doubles(directory: Path) -> None:
         (_fewer_rows, r"model\.safetensors has \d+ token vectors, and the tokenizer ids up to \d+"),
         (_doubles, r"model\.safetensors: tensor 'embedding\.weight' is F64, expected F32"),
         (_model(unk_token="[NONE]"), r"tokenizer\.json: the unk_token of its model, '\[NONE\]', has no id"),
+        (
+            _model(type="BPE", merges=[], dropout=0.3),
+            r"tokenizer\.json: the dropout of its model is 0\.3, so",
+        ),
         (lambda d: changed(d / "1_Dense" / CONFIG, activation_function="torch.nn.modules.activation.Tanh"), "is Tanh"),
         (lambda d: changed(d / "1_Dense" / CONFIG, use_residual=True), r"1_Dense/config\.json: use_residual is True"),
         (lambda d: changed(d / "1_Dense" / CONFIG, bias=False), r"1_Dense/config\.json: bias is False"),
@@ -337,35 +355,30 @@ def _doubles(directory: Path) -> None:
 )
 def test_what_is_not_computed_is_refused(saved: Path, change: Callable[[Path], None], message: str) -> None:
     """In one line, with the file and the entry."""
-    load(saved)
-    change(saved)
+    load(saved / "st")
+    change(saved / "st")
     with pytest.raises(InputError, match=message) as refused:
-        load(saved)
+        load(saved / "st")
     assert "\n" not in str(refused.value)
 
 
-def test_tokens_that_are_drawn(tmp_path: Path) -> None:
-    by_sentence_transformers(Foreign(lambda: byte_level(dropout=0.3)), tmp_path / "m")
-    with pytest.raises(InputError, match=r"tokenizer\.json: the dropout of its model is 0\.3, so tokens are drawn"):
-        load(tmp_path / "m")
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        (SETTINGS, {"prompts": {"query": "find: "}, "default_prompt_name": "query"}, IGNORED),
+        (SETTINGS, {"prompts": {"query": "find: "}, "truncate_dim": 4}, IGNORED),
+        *((CONFIG, {"max_length": length}, r"config\.json: max_length is") for length in (0, True, "9", 1.5)),
+    ],
+)
+def test_what_model2vec_would_not_have_saved(saved: Path, file: str, content: dict[str, Any], message: str) -> None:
+    path = saved / "m2v" / file
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    write_json(path, before | content)
+    with pytest.raises(InputError, match=message):
+        load(saved / "m2v")
 
 
-@pytest.mark.parametrize("entry", [{"default_prompt_name": "query"}, {"truncate_dim": 4}])
-def test_settings_that_model2vec_ignores(tmp_path: Path, entry: dict[str, object]) -> None:
-    by_model2vec(MODEL2VEC["bert"], tmp_path / "m")
-    write_json(tmp_path / "m" / SETTINGS, {"prompts": {"query": "find: "}} | entry)
-    with pytest.raises(InputError, match="which sentence-transformers applies, and model2vec, which saved the model"):
-        load(tmp_path / "m")
-
-
-@pytest.mark.parametrize("length", [0, True, "9", 1.5])
-def test_a_length_that_is_no_number(tmp_path: Path, length: object) -> None:
-    by_model2vec(MODEL2VEC["bert"], tmp_path / "m")
-    changed(tmp_path / "m" / CONFIG, max_length=length)
-    with pytest.raises(InputError, match=r"config\.json: max_length is"):
-        load(tmp_path / "m")
-
-
+@both_ways
 def test_prompts_of_ones_own(tmp_path: Path) -> None:
     by_sentence_transformers(SENTENCE_TRANSFORMERS["prompts"], tmp_path / "m")
     model = load(tmp_path / "m")

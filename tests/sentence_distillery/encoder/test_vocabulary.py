@@ -10,7 +10,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from sentence_distillery import load
 from sentence_distillery.encoder.core import native_vocabulary
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.characters import EMOJI, UNKNOWN, is_punctuation, is_term
@@ -123,13 +122,6 @@ def test_sizes_that_are_false_are_refused() -> None:
             found.Vocabulary.of_json(written, start, sizes, named, 100, 0)
     with pytest.raises(ValueError, match="not in the content"):
         found.scan_vocabulary(written, 99)
-
-
-def test_the_released_vocabulary() -> None:
-    tokenizer = load().tokenizer.to_str().encode()
-    found, expected = loaded(tokenizer), vocabulary_of(json.loads(tokenizer))
-    assert (found is None) == (loading.core() is None)
-    assert found is None or found.size == expected.size
 
 
 def test_the_steps_of_the_normalizer_are_those_of_this_library() -> None:

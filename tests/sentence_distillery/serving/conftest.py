@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from playwright.sync_api import Browser
 
 from sentence_distillery import load
 from sentence_distillery.distillation.soft_labels import TEACHER, embedding_column, soft_label_schema
 from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.serving.collection import SENTENCES, SOFT_LABELS
 from sentence_distillery.serving.server import KEY
+from tests.look import chromium
 from tests.waiting import LIMIT
 
 TEXTS = [
@@ -121,3 +123,9 @@ def locked(text_file: Path) -> Iterator[Server]:
     """The released student with texts; a key from the environment."""
     with exploring("released", text_file, key=SECRET) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started

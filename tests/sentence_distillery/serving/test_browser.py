@@ -7,17 +7,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from measurements.sites import served
-from tests.look import browser_needed, chromium, silent_page
+from tests.look import browser_needed, silent_page
 
 from .conftest import TEXTS, Server
 
 pytestmark = [pytest.mark.browser, browser_needed]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture

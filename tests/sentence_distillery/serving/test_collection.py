@@ -36,6 +36,7 @@ def test_neighbours_by_hand() -> None:
     assert [n.index for n in found.alike(2, 2)] == [3, 1]
     assert found.search("?!", 3) == []
     assert found.alike_for_teacher(0, 3) is None
+    assert Collection.of(compass(), ["north"]).alike(0, 5) == []
 
 
 def test_a_search_weighs_shared_words_as_in_a_search() -> None:
@@ -71,11 +72,6 @@ def test_a_filter_and_groups_by_hand() -> None:
     assert many.choices == {"id": []}
     found_rows = {n.index for n in many.search("north", 9, Where("id", "ORDER 5"))}
     assert len(found_rows) == 9 and found_rows < {5, *range(50, 60)}  # all are equally near
-
-
-def test_one_text_has_no_neighbours() -> None:
-    found = Collection.of(compass(), ["north"])
-    assert found.alike(0, 5) == []
 
 
 def test_examples_of_queries() -> None:

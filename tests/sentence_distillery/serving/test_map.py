@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sentence_distillery import load
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.serving.map import Map, draw
 
@@ -75,11 +74,3 @@ def test_the_share_of_neighbours_that_it_keeps() -> None:
         )
         kept += len(near & shown)
     assert shuffled.kept == pytest.approx(kept / 600)
-
-
-def test_real_texts_keep_more_than_principal_components_do() -> None:
-    places = ("port", "bank", "court", "school", "farm", "road")
-    actions = ("closed", "was sold", "opened again", "burnt down", "lost its head", "has a new roof", "won a prize")
-    texts = [f"The {place} in {town} {action}." for place in places for town in ("Leeds", "Bonn") for action in actions]
-    found = draw(load().encode(texts))
-    assert found.kept is not None and found.kept > 0.3

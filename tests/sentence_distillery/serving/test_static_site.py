@@ -15,7 +15,7 @@ from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.serving import static_site
 from sentence_distillery.serving.collection import Collection
 from tests.javascript.building import built
-from tests.look import WIDTHS, browser_needed, chromium, silent_page
+from tests.look import WIDTHS, browser_needed, silent_page
 from tests.sentence_distillery.distillation.conftest import deep_encoder
 
 from .conftest import TEXTS
@@ -27,12 +27,6 @@ ROWS = [
     ("Shares fell in London.", {"topic": "money", "link": ""}),
     ("?!", {"topic": "money", "link": "</script><script>alert(1)</script>"}),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture

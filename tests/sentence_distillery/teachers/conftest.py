@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, pre_tokenizers, processors, trainers
-from tokenizers.models import BPE, WordPiece
+from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
+from tokenizers.models import BPE, Unigram, WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, RobertaConfig, RobertaModel
@@ -44,16 +44,33 @@ def save_bert(directory: Path) -> None:
     save_tokenizer(directory, tokenizer, cls_token="[CLS]", sep_token="[SEP]")
 
 
-def save_roberta(directory: Path) -> None:
+def byte_level(texts: list[str], size: int = 320) -> Tokenizer:
+    """A tokenizer of pieces of bytes, as RoBERTa's."""
     tokenizer = Tokenizer(BPE(unk_token="<unk>"))
     tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(), decoders.ByteLevel()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=320, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        vocab_size=size, special_tokens=special, initial_alphabet=alphabet, show_progress=False
     )
-    tokenizer.train_from_iterator(SENTENCES, trainer)
+    tokenizer.train_from_iterator(texts, trainer)
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    return tokenizer
+
+
+def unigram(texts: list[str], size: int = 90) -> Tokenizer:
+    """A tokenizer of pieces with probabilities, as XLM-RoBERTa's."""
+    tokenizer = Tokenizer(Unigram())
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.NFKC(), pre_tokenizers.Metaspace()
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=special, unk_token="<unk>", show_progress=False)
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing("<s> $A </s>", None, [("<s>", 0), ("</s>", 2)])
+    return tokenizer
+
+
+def save_roberta(directory: Path) -> None:
+    tokenizer = byte_level(SENTENCES)
     torch.manual_seed(0)
     config = RobertaConfig(vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=66, **SIZES)
     RobertaModel(config).save_pretrained(directory)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
+
 
 @dataclass(frozen=True)
 class Hub:
@@ -25,6 +27,15 @@ COMMIT = 40  # digits of one; a branch has the first commit of its repository
 def digest(content: bytes) -> str:
     """Return what the hub identifies a file by."""
     return hashlib.sha1(content).hexdigest()
+
+
+def ask(address: str, monkeypatch: pytest.MonkeyPatch, cache: Path | None = None) -> None:
+    """Let huggingface_hub ask this hub, as HF_ENDPOINT does before it is imported, perhaps with another cache."""
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+    template = f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+    if cache is not None:
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
 
 
 @contextmanager
@@ -81,15 +92,8 @@ def serving(repositories: Mapping[tuple[str, str], Path], uploads: Path | None =
                     about = {"id": repository, "modelId": repository, "sha": commit, "siblings": names}
                     return self.send(json.dumps(about).encode(), commit, with_body)
                 if path == f"/api/models/{repository}/tree/{revision}":
-                    tree = [
-                        {
-                            "type": "file",
-                            "path": each.name,
-                            "size": each.stat().st_size,
-                            "oid": digest(each.read_bytes()),
-                        }
-                        for each in sorted(directory.iterdir())
-                    ]
+                    found = [(each, each.read_bytes()) for each in sorted(directory.iterdir())]
+                    tree = [{"type": "file", "path": each.name, "size": len(c), "oid": digest(c)} for each, c in found]
                     return self.send(json.dumps(tree).encode(), commit, with_body)
                 if path.startswith(files) and (file := directory / path.removeprefix(files)).is_file():
                     return self.send(file.read_bytes(), commit, with_body)

@@ -1,18 +1,9 @@
-"""Pooling and batching: by hand and against NumPy."""
+"""Batching: by hand, and for any lengths."""
 
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentence_distillery.teachers.pooling import length_batches, weighted_mean
-
-
-def test_weighted_mean_by_hand() -> None:
-    hidden = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]], [[5.0, 5.0], [0.0, 0.0], [0.0, 0.0]]])
-    plain = weighted_mean(hidden, torch.tensor([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]))
-    weighted = weighted_mean(hidden, torch.tensor([[3.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
-    assert plain.tolist() == [[2.0, 3.0], [5.0, 5.0]]
-    assert weighted.tolist() == [[1.5, 2.5], [0.0, 0.0]]
+from sentence_distillery.teachers.pooling import length_batches
 
 
 def test_batches_by_hand() -> None:

@@ -14,7 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.teachers.functions import FunctionEncoder, function_encoder, load_function_encoder
+from sentence_distillery.teachers.functions import (
+    CHUNK,
+    FunctionEncoder,
+    function_encoder,
+    load_function,
+    load_function_encoder,
+)
 from sentence_distillery.teachers.options import FunctionTeacher, TeacherError, VectorTeacher
 from sentence_distillery.teachers.teachers import load_teacher, refuse_unfit
 from sentence_distillery.teachers.vectors import VectorTable, load_vectors
@@ -107,17 +113,26 @@ def test_a_function_of_a_session() -> None:
         function_encoder(list, None)
 
 
-def test_functions_that_give_no_vectors() -> None:
-    with pytest.raises(InputError, match="returns rows without numbers"):
-        function_encoder(lambda texts: np.zeros((len(texts), 0)), None)
-    with pytest.raises(InputError, match=r"returns an array of \(1,\) for 1 texts"):
-        function_encoder(lambda texts: np.zeros(len(texts)), None)
-
-
 def test_a_module_that_is_no_function(module: Path) -> None:
     module.write_text("embed = 1\n")
     with pytest.raises(InputError, match="own_teacher:embed is 1, not a function"):
         refuse_unfit(a_function())
+
+
+@pytest.mark.parametrize("name", ["own_teacher:embedd", "no_such_encoder:embed"])
+def test_a_function_that_is_not_there(name: str, module: Path) -> None:
+    with pytest.raises(InputError, match=f"The function {name} cannot be imported .*; put its module in the working"):
+        load_function(name)
+
+
+def test_rows_keep_their_order_over_chunks(module: Path) -> None:
+    body = "calls.append(len(texts)) or [[float(text), 1] for text in texts]"
+    module.write_text(f"calls = []\n\ndef embed(texts):\n    return {body}\n")
+    texts = [str(number) for number in range(2 * CHUNK + 3)]
+    found = load_function("own_teacher:embed")(texts)
+    assert found.dtype == np.float32
+    assert found.tolist() == [[float(text), 1.0] for text in texts]
+    assert sys.modules["own_teacher"].calls == [CHUNK, CHUNK, 3]
 
 
 def write(path: Path, texts: list[Any], vectors: list[Any], kind: pa.DataType | None = None) -> VectorTeacher:

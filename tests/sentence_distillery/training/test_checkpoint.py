@@ -23,16 +23,14 @@ def saved(tmp_path: Path) -> Path:
     return path
 
 
-def test_notes_and_weights_come_back(saved: Path) -> None:
-    found = checkpoint(saved, 0.0)
-    assert found.resume() == [{"loss": 0.5}]
-    assert (found.model.state_dict()["weight"] == 1).all()
-
-
 def test_one_of_something_else_is_passed_over_silently(saved: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """And one of the same training gives its notes and weights back."""
     assert checkpoint(saved, 0.0, "other").resume() == []
     assert checkpoint(saved.with_name("none"), 0.0).resume() == []
     assert not caplog.messages
+    found = checkpoint(saved, 0.0)
+    assert found.resume() == [{"loss": 0.5}]
+    assert (found.model.state_dict()["weight"] == 1).all()
 
 
 @pytest.mark.parametrize("place", [-1, -20, 300, 5])
