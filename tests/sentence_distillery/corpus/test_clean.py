@@ -395,7 +395,7 @@ def test_flipped_bits(workspace: Workspace) -> None:
     assert errors > 20
 
 
-@pytest.mark.fault(1)
+@pytest.mark.fault(1, 27)
 def test_a_killed_run_leaves_nothing_and_the_next_is_whole(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

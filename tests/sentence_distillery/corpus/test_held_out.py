@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from sentence_distillery.corpus.articles import articles_from_texts
 from sentence_distillery.corpus.cleaning import clean
-from sentence_distillery.corpus.decisions import draw_held_out
-from sentence_distillery.corpus.fingerprints import fingerprints, ranks
+from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.held_out import draw_pool, read_pool, write_pool
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.schema import HELD_OUT, HELD_OUT_FILE
@@ -44,20 +42,6 @@ def cleaned(texts: list[str], directory: Path, held_out: HeldOut | None) -> tupl
     table = pq.read_table(directory / HELD_OUT_FILE)
     assert table.schema.equals(HELD_OUT)
     return training, table["text"].to_pylist(), counters.summary()
-
-
-def test_documents_are_taken_in_the_order_of_their_ranks() -> None:
-    """Those that still fit: not one that is too large, nor one without a sentence."""
-    sizes, identities = np.array([3, 2, 9, 1, 0]), np.arange(5, dtype=np.uint64)
-    order = [int(place) for place in np.argsort(ranks(identities, 1)) if sizes[place]]
-    left, expected = 7, set()
-    for document in order:
-        if sizes[document] <= left:
-            expected.add(document)
-            left -= int(sizes[document])
-    held_out = draw_held_out(sizes, identities, HeldOut(share=0.5, maximum_sentences=100, seed=1))
-    assert set(np.flatnonzero(held_out)) == expected
-    assert sizes[held_out].sum() <= 7
 
 
 @pytest.mark.parametrize("texts", [NEWS, QUESTIONS], ids=["articles", "short texts"])

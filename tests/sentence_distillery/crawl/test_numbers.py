@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sentence_distillery.crawl.decoding import Unreadable, check_type
@@ -62,6 +62,7 @@ def asked(kind: str, content_type: str | None = "text/html") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("place", PLACES)
+@settings(max_examples=60)
 @given(value=VALUES)
 def test_bodies(place: str, value: bytes) -> None:
     kind, body = PLACES[place]

@@ -15,8 +15,6 @@ from sentence_distillery.io.artifacts import InputError
 from tests.sentence_distillery.evaluation.sets.conftest import real, write
 from tests.sentence_distillery.evaluation.sets.small import BANK, CAT, DOG, FILES, GALE, LOAN, STORM, shrink, written
 
-NEW = [*FILES, "subj", "mr"]
-
 
 def rows(name: str, directory: Path) -> list[tuple[object, ...]]:
     """The rows of a reader, without their places."""
@@ -168,18 +166,6 @@ def test_a_table_says_how_it_is_scored(name: str) -> None:
             assert spec.main_metric in {metric for each in kind.protocols.values() for metric in each.metrics}
         if spec.task == "sts":
             assert spec.scale is not None
-
-
-@pytest.mark.parametrize("name", NEW)
-@pytest.mark.fault(16)
-def test_the_real_sets(name: str) -> None:
-    """Every row of the published files is read, with as many rows, labels and documents as published."""
-    [spec] = registry.BENCHMARKS[name].tables
-    parts = build_parts(spec, real(name))
-    for table, expected in zip(parts.values(), (spec.rows, spec.passages, spec.judgements), strict=False):
-        assert Counter(table["split"].to_pylist()) == expected
-        if spec.labels:
-            assert set(table["label"].to_pylist()) == set(spec.labels)
 
 
 @pytest.mark.parametrize("name", ["subj", "mr"])
