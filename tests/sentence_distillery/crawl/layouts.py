@@ -95,6 +95,23 @@ def _breaks(article: Article) -> str:
 <div id="footer">Loopback Daily, 1 Local Street. <a href="/terms">Terms</a></div></body></html>"""
 
 
+def _daily(article: Article) -> str:
+    """Like the English edition of China Daily: #Content with its <p>s, meta publishdate, a line with the time."""
+    return f"""<!DOCTYPE html><html><head><meta http-equiv="Content-Type" content="text/html; charset=utf-8">
+<title>{_escaped(article.title)} - Loopbackdaily.com</title><meta name="publishdate" content="{article.published}">
+<meta property="og:type" content="article"></head><body><div class="topBar"><ul>{_menu()}</ul></div>
+<div class="main"><div id="lft-art"><h1>{_escaped(article.title)}</h1>
+<div class="info"><span class="info_l">loopbackdaily.com | Updated: {article.published} 09:12</span></div>
+<div id="Content">
+<figure class="image"><img src="//img/x.jpeg">
+<figcaption>A street in the old town. [Photo/LNA]</figcaption></figure>{_paragraphs(article)}</div></div>
+<div class="mai_r">
+<div class="tit"><a href="/">Most Viewed in 24 Hours</a></div><ul>{_titles()}</ul></div></div>
+<div class="topNav2_art"><a href="/">BACK TO THE TOP</a><a href="/">English</a><a href="/">Chinese</a></div>
+<div class="dabg1">Copyright 1994 - . All rights reserved. The content published in this site belongs to the Loopback
+Daily Information Company.</div></body></html>"""
+
+
 def _microdata(article: Article) -> str:
     """schema.org as attributes, an advertisement amid the text, comments of readers below it."""
     half = len(article.paragraphs) // 2
@@ -131,6 +148,7 @@ LAYOUTS: dict[str, Callable[[Article], str]] = {
     "semantic": _semantic,
     "tables": _tables,
     "breaks": _breaks,
+    "daily": _daily,
     "microdata": _microdata,
     "wrapped": _wrapped,
 }
