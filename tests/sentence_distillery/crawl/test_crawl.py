@@ -4,11 +4,14 @@ import subprocess
 import sys
 from collections import Counter
 from importlib.metadata import version
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.sentence_distillery.crawl.conftest import REQUESTS_PER_SECOND, Crawl, archived_once, assert_polite, word_f1
-from tests.sentence_distillery.crawl.site import Site
+from tests.sentence_distillery.crawl.site import SECTIONS, Site, newspaper
+from tests.waiting import LIMIT
 from tests.workspace import ROOT
 
 
@@ -134,3 +137,34 @@ def test_other_sources_load_no_crawler() -> None:
     program = "import sys, stages.corpus.crawl; print({'scrapy', 'twisted', 'trafilatura', 'lxml'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+FEW = 24
+
+
+def command_line(site: Site, directory: Path, *more: str) -> tuple[int, str]:
+    """Run `sentence-distillery crawl` on a section; return its status and what it says."""
+    command = [sys.executable, "-W", "error", "-m", "sentence_distillery.cli", "crawl", site.url(f"/{SECTIONS[0]}/")]
+    command += ["--contact", "tests@example.org", "--output", "articles", "--requests-per-second", "100", *more]
+    process = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=LIMIT)
+    return process.returncode, process.stderr
+
+
+@pytest.mark.fault(31)
+def test_articles_of_a_site(tmp_path: Path) -> None:
+    """Without --private-host nothing on this machine; then each article of a section, once, and none in a later run."""
+    with Site(FEW).serving() as site:
+        newspaper(site)
+        status, told = command_line(site, tmp_path)
+        assert status == 1 and "private" in told and site.log == []
+        private = ("--private-host", site.host("news"))
+        status, told = command_line(site, tmp_path, *private)
+        assert status == 0, told
+        table = pq.read_table(tmp_path / "articles/part-00000.parquet")
+        assert f"{len(table)} articles in articles" in told
+        assert len(table) == len(set(table["url"].to_pylist())) > FEW // 6
+        asked = len(site.log)
+        assert {entry.host for entry in site.log} == {"news"}
+        assert command_line(site, tmp_path, *private)[0] == 0
+        assert len(site.log) == asked
+        assert pq.read_table(tmp_path / "articles/part-00000.parquet") == table

@@ -75,7 +75,7 @@ def test_what_is_not_there_forbids_nothing(crawled: Crawl, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["failing", "hurried", "silent", "hops11", "inward"])
-@pytest.mark.fault(29)
+@pytest.mark.fault(29, 31)
 def test_what_cannot_be_reached_forbids_all(crawled: Crawl, host: str) -> None:
     """5xx, 429, no answer, endless redirects and redirects inside (RFC 9309, 2.3.1.4)."""
     hops = {f"/hop{hop}" for hop in range(1, 11)} | {"/robots.txt"}

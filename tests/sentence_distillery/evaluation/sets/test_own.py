@@ -120,6 +120,11 @@ def test_they_are_sets_like_any_other(here: Path) -> None:
     assert [task.tested.name for task in task_sets(data)] == ["intents", "faq"]
     figures = {(row.dataset, row.metric): row.value for row in evaluate(Bag(), ["intents", "faq"], benchmarks=data)}
     assert figures["faq", "ndcg_at_10"] == 1.0
+    rated = evaluate(Bag(), ["mine"], benchmarks=str(data.directory))
+    assert rated == evaluate(Bag(), [pairs])
+    assert [(row.dataset, row.split, row.metric) for row in rated] == [
+        ("mine", "test", metric) for metric in ("pearson", "spearman", "mae")
+    ]
 
 
 def test_their_test_texts_are_taken_out_of_the_training_text(here: Path) -> None:
@@ -212,6 +217,7 @@ def test_what_does_not_fit(changes: dict[str, Any], message: str, here: Path) ->
         ("other.parquet", "not a table", "other.parquet cannot be read: "),
     ],
 )
+@pytest.mark.fault(16)
 def test_broken_files(name: str, content: str, message: str, here: Path) -> None:
     Path(name).write_text(content, encoding="utf-8")
     found = problem(STS | {"files": {"test": name}})
