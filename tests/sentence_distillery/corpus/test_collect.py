@@ -9,8 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.corpus.tables import decoding
@@ -138,7 +136,6 @@ def test_a_directory_is_read_in_order_and_in_parts(workspace: Workspace, monkeyp
     [
         ("a.txt", b"fine \xff", r"a\.txt: byte 5 is not UTF-8"),
         ("a.csv", b'text,title,url,date,source\n"a,b', r"a\.csv, line 2 is not CSV \(unexpected end of data"),
-        ("a.jsonl", b'{"text": "a"}\n{"tex', r"a\.jsonl, line 2 is not JSON"),
         ("a.jsonl", b'{"text":5,"title":"","url":"","date":"","source":""}', r"a\.jsonl#1: column 'text' holds int"),
         ("a.jsonl", b"", r"crawl\.inputs have no article with text"),
         ("a.parquet", b"PAR1 no more", r"a\.parquet cannot be read"),
@@ -251,7 +248,6 @@ def test_inputs_outside_or_absent(workspace: Workspace, path: str) -> None:
     ("text", "expected"),
     [
         ("26-FEB-1987 15:01:01.79", date(1987, 2, 26)),
-        ("2024-05-01 12:30", date(2024, 5, 1)),
         ("2024-05-01T12:30:00Z", date(2024, 5, 1)),
         ("2024/5/1", date(2024, 5, 1)),
         ("20240501", date(2024, 5, 1)),
@@ -267,12 +263,6 @@ def test_inputs_outside_or_absent(workspace: Workspace, path: str) -> None:
 )
 def test_parse_date(text: str, expected: date | None) -> None:
     assert parse_date(text) == expected
-
-
-@given(st.one_of(st.text(), st.text("0123456789-/. ,JanuaryFEB"), st.dates().map(str)))
-def test_any_text_may_stand_for_a_date(text: str) -> None:
-    found = parse_date(text)
-    assert found is None or date.min <= found <= date.max
 
 
 def test_a_linked_directory_is_refused(workspace: Workspace, tmp_path: Path) -> None:

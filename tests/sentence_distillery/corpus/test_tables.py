@@ -24,7 +24,6 @@ from sentence_distillery.corpus.tables.delimited import column_names, delimited_
 from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.corpus.tables.reading import Reading, looks_like
 from sentence_distillery.corpus.tables.table import open_table
-from sentence_distillery.distillation.corpus_files import read_articles
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError
@@ -157,11 +156,6 @@ def listed(path: Path, *options: str) -> list[str]:
     return [text for text in pq.read_table(path.with_name("list.parquet"))["text"].to_pylist() if " " in text]
 
 
-def compared(path: Path, *options: str) -> list[str]:
-    """What `evaluate --texts` reads; the figures need a teacher."""
-    return [text for _, text in read_articles(path, _reading(options), by_line=True)]
-
-
 def compressed(path: Path, *options: str) -> list[str]:
     """`compress --texts`: the directions are those of these texts."""
     return TEXTS if directions(path, path.with_name("smaller"), *options) == expected_directions() else []
@@ -173,7 +167,7 @@ def _reading(options: tuple[str, ...]) -> Reading:
     return Reading(given.get("--text-column"), given.get("--read-as"), quoting)
 
 
-COMMANDS = [encoded, explored, cleaned, listed, compared, compressed]
+COMMANDS = [encoded, explored, cleaned, listed, compressed]
 # `encoded` reads tables, and `explored` texts, as all of the others do; `cleaned` takes a file of text as one text.
 READ = [(case, command) for case in FILES for command in (encoded, explored)]
 READ += [(case, cleaned) for case in FILES if case.startswith(".txt")]

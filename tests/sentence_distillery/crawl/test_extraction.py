@@ -50,15 +50,6 @@ def test_extraction_compared_with_trafilatura_alone(layout: str) -> None:
     assert statistics.mean(ours) >= F1_FLOOR[layout]
 
 
-def test_an_article_and_its_links() -> None:
-    article = stories()[0]
-    found = page(render(article, canonical="/world/0.html"))
-    assert found["article"] and found["reason"] is None
-    assert (found["title"], found["published"]) == (article.title, str(article.published))
-    assert found["canonical"] == "/world/0.html"
-    assert ["/world/", "page", None, None] in found["links"]
-
-
 def test_an_article_in_an_aside() -> None:
     """regression: the article itself is an article in an <aside>, and an aside next to a list is not."""
     article = stories()[0]

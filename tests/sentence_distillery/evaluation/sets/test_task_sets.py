@@ -24,15 +24,12 @@ def rows(name: str, directory: Path) -> list[tuple[object, ...]]:
     return [row[1:] for row in spec.read(directory)]
 
 
-def test_documents(tmp_path: Path) -> None:
+def test_documents_and_pairs(tmp_path: Path) -> None:
     """Text and label from columns, from parallel files, and from lines that begin with the label."""
     assert rows("banking77", tmp_path)[-2:] == [("test", LOAN, "exchange_rate"), ("test", CAT, "card_arrival")]
     assert rows("tweet_emotion", tmp_path)[2:] == [("dev", CAT, "1"), ("test", GALE, "0"), ("test", CAT, "1")]
     assert rows("trec", tmp_path)[2:] == [("train", GALE, "1"), ("test", GALE, "1"), ("test", CAT, "0")]
     assert rows("stackoverflow", tmp_path)[-1] == ("test", LOAN, "20")
-
-
-def test_pairs(tmp_path: Path) -> None:
     assert rows("twitter_url", tmp_path)[2] == ("test", BANK, DOG, None, "0")
 
 
