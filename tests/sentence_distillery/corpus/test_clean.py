@@ -97,7 +97,7 @@ SOLE = [  # the rules that check one sentence by itself, and a sentence for each
     ("boilerplate: share", "Click here to share this story with a friend"),
     ("boilerplate: cookies", "We use cookies to make this site work for you."),
     ("boilerplate: contact", "Contact the writer at jane@example.org"),
-    ("symbols", "Up 1,000 2,000 3,000 4,000 5,000"),
+    ("symbols", "Net 807,000 vs 2,858,000 vs 11.2"),
     ("symbols", "— … ! ! ! ?"),
     ("symbols", "£3 £4 £5 £6"),
     ("short", "It was over."),

@@ -69,8 +69,13 @@ def test_the_order_of_the_documents_makes_no_difference(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("texts", "changes", "number"),
-    [(QUESTIONS, {"maximum_sentences": 3}, 3), (NEWS, {"share": 0.0}, 0), ([NEWS[0]], {}, 0)],
-    ids=["maximum", "share 0", "one document"],
+    [
+        (QUESTIONS, {"maximum_sentences": 3}, 3),
+        (NEWS, {"maximum_sentences": 5}, 4),  # of two in each document
+        (NEWS, {"share": 0.0}, 0),
+        ([NEWS[0]], {}, 0),
+    ],
+    ids=["maximum", "whole documents", "share 0", "one document"],
 )
 def test_how_many_are_held_out(texts: list[str], changes: dict[str, Any], number: int, tmp_path: Path) -> None:
     training, held_out, counted = cleaned(texts, tmp_path / "sentences", OPTIONS.model_copy(update=changes))

@@ -103,7 +103,7 @@ def test_headline() -> None:
 
 def test_mean_and_deviation_over_seeds() -> None:
     """0.61, 0.62, 0.63 are 0.62 with 0.01; a figure that one seed lacks has no row."""
-    first = [result(0.61), result(0.61, protocol="tfidf")]
+    first = [result(0.61), result(1.5, metric="mae")]
     (row,) = over_seeds(first, [[result(0.62), result(1.5, metric="mae")], [result(0.63)]])
     assert (row.system, row.dataset, row.metric, row.n, row.seeds) == ("student", "stsb", "pearson", 1379, 3)
     assert row.value == pytest.approx(0.62) and row.spread == pytest.approx(0.01)
