@@ -64,7 +64,12 @@ FAULTS = [
     ("scifact", "corpus.jsonl", "[1]\n", r"corpus.jsonl, line 1: not a JSON object"),
     ("scifact", "qrels-test.tsv", f"{JUDGED}7\t5\t1\n", r"split 'test' has no document '5'"),
     ("scifact", "qrels-test.tsv", f"{JUDGED}7\t0\t-1\n", r"'-1' is not a whole number of 0 or more"),
-    ("scifact", "queries.jsonl", '{"_id": "9", "text": "a"}\n', r"line 1: unknown split 'none'; known splits: train"),
+    (
+        "scifact",
+        "queries.jsonl",
+        '{"_id": "9", "text": "a"}\n',
+        r"line 1: unknown split 'none'; known splits: test, train",
+    ),
     (
         "nfcorpus",
         "test.docs",
@@ -86,8 +91,8 @@ def test_files_that_do_not_fit(
     name: str, file: str, text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The value, the file and the line."""
-    shrink(monkeypatch, name)
-    write(tmp_path, FILES[name] | {file: text})
+    shrink(monkeypatch, name, tmp_path)
+    write(tmp_path, {file: text})
     [spec] = registry.BENCHMARKS[name].tables
     with pytest.raises(BadDataError, match=problem):
         build_parts(spec, tmp_path)
