@@ -202,7 +202,7 @@ def test_what_lies_beside_the_texts(workspace: Workspace) -> None:
     workspace.inputs("data/external")
     crawl_stage.main()
     assert [row["text"] for row in workspace.crawled()] == [
-        *("The storm closed the harbour.", "The ships waited outside.", "A name that is not UTF-8."),
+        *("The storm closed the harbour.", "The ships waited outside.", "A name that is not UTF-8.")
     ]
     assert workspace.counters("crawl")["details"] == {HIDDEN_FILES: 5, LOST_LINKS: 1, SPECIAL_FILES: 2}
 

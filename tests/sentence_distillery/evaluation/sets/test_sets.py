@@ -12,13 +12,7 @@ from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.evaluation.sets.records import BadDataError, records
 from sentence_distillery.evaluation.sets.registry import BENCHMARKS, benchmark
 from stages.paths import SAMPLES
-from tests.sentence_distillery.evaluation.sets.conftest import (
-    ROOT,
-    STSB,
-    real,
-    rows_of,
-    write,
-)
+from tests.sentence_distillery.evaluation.sets.conftest import ROOT, STSB, real, rows_of, write
 from tests.sentence_distillery.evaluation.sets.small import FILES
 
 MRPC_HEADER = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
