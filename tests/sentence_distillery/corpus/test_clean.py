@@ -326,13 +326,7 @@ def test_the_same_bytes_elsewhere(workspace: Workspace, elsewhere: dict[str, obj
     assert workspace.counters("clean") == counters
 
 
-def test_shards_fall_in_one_part() -> None:
-    texts = [str(number) for number in range(750)]
-    shards = list(clean.shards(texts, 250))
-    assert [(first, len(shard)) for first, shard in shards] == [
-        *((0, 200), (200, 50), (250, 200), (450, 50), (500, 200), (700, 50))
-    ]
-    assert [text for _, shard in shards for text in shard] == texts
+def test_few_long_texts_are_examined_at_once() -> None:
     long = "x" * (clean.EXAMINED_CHARACTERS // 2)
     assert [len(shard) for _, shard in clean.shards([long] * 5, 250)] == [2, 2, 1]
 
