@@ -162,6 +162,8 @@ def test_the_command_line(data: BenchmarkData, capsys: pytest.CaptureFixture[str
         main(["evaluate", "--sets", "wikiqa"])
     with pytest.raises(InputError, match="Task 'wikiqa' is a name: give benchmarks"):
         evaluate(Letters(), ["wikiqa"])
+    with pytest.raises(InputError, match=r"has no set 'stsb'.*add it to benchmarks\.sets"):
+        evaluate(Letters(), ["stsb"], benchmarks=data)
 
 
 def test_sets_of_an_earlier_version(data: BenchmarkData) -> None:

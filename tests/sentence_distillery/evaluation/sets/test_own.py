@@ -120,6 +120,7 @@ def test_they_are_sets_like_any_other(here: Path) -> None:
     assert [task.tested.name for task in task_sets(data)] == ["intents", "faq"]
     figures = {(row.dataset, row.metric): row.value for row in evaluate(Bag(), ["intents", "faq"], benchmarks=data)}
     assert figures["faq", "ndcg_at_10"] == 1.0
+    assert {row.split for row in evaluate(Bag(), ["samples"], benchmarks=data, split="dev")} == {"dev"}
     rated = evaluate(Bag(), ["mine"], benchmarks=str(data.directory))
     assert rated == evaluate(Bag(), [pairs])
     assert [(row.dataset, row.split, row.metric) for row in rated] == [
