@@ -51,10 +51,8 @@ def test_a_cell_comes_back_as_it_was(tmp_path: Path) -> None:
     ("row", "reason"),
     [
         ("1,4,a,stsb,test,mean,mae,1.5,,9,one,", "row 1: invalid literal for int"),
-        ("1,4,a,stsb,test,mean,mae,much,,9,1,", "row 1: could not convert string to float: 'much'"),
         ("1,4,a,stsb,test,mean,mae,nan,,9,1,", "row 1: nan is not a finite number"),
         ("1,4,a,stsb,test,mean,mae,,,9,1,", "row 1: it has neither a value nor a reason why there is none"),
-        ("1,4,a,stsb", "row 1: it has more or fewer fields"),
         ("1,4,a,stsb,test,mean,mae,1.5,,9,1,,7", "row 1: it has more or fewer fields"),
     ],
 )
