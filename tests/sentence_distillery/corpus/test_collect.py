@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.corpus.tables import decoding
@@ -23,21 +19,27 @@ from sentence_distillery.crawl.dates import parse_date
 from sentence_distillery.io.artifacts import InputError
 from stages import paths
 from stages.corpus import crawl as crawl_stage
-from tests.sentence_distillery.corpus.conftest import ROOT, Row, Workspace, content
+from tests.sentence_distillery.corpus.conftest import Row, Workspace, content
 
 ROWS = [
     {"text": "One text.", "title": "One", "url": "u1", "date": "2019-05-09", "source": "a"},
     {"text": " ", "title": "Blank", "url": "u2", "date": "", "source": "a"},
-    {"text": "Second,\ntext.", "title": "", "url": "", "date": "soon", "source": ""},
+    {"text": "Second,\ntext: half \ud800 whole 😀", "title": "", "url": "", "date": "soon", "source": ""},
 ]
+NOTHING_ELSE: dict[str, str | None] = dict.fromkeys(["title", "url", "published", "source"])
+SECOND = "Second,\ntext: half \ufffd whole 😀"
 EXPECTED: list[Row] = [
     {"url": "u1", "source": "a", "published": date(2019, 5, 9), "title": "One", "text": "One text."},
-    {"url": "{place}#3", "source": "news", "published": None, "title": None, "text": "Second,\ntext."},
+    {"url": "{place}#3", "source": "news", "published": None, "title": None, "text": SECOND},
 ]
 
 
+@pytest.mark.fault(19)
 def test_columns_become_articles(workspace: Workspace) -> None:
-    """A blank text is dropped, a date that is none is counted, and the place stands for a url that is absent."""
+    """A blank text is dropped, a date that is none is counted, and the place stands for a url that is absent.
+
+    Half a surrogate pair in JSON becomes U+FFFD, and its article is kept.
+    """
     path = Path("data/external/news.jsonl")
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
     workspace.inputs(str(path))
@@ -63,7 +65,7 @@ def test_markdown_is_read_as_blocks_of_text(workspace: Workspace) -> None:
 
 def test_articles_of_some_sources(workspace: Workspace) -> None:
     Path("data/external/news.csv").write_text("who,text\na,One.\nb,Two.\na,Three.\n", encoding="utf-8")
-    columns = dict.fromkeys(["title", "url", "published"]) | {"text": "text", "source": "who"}
+    columns = NOTHING_ELSE | {"text": "text", "source": "who"}
     workspace.inputs("data/external/news.csv", columns=columns, sources=["a"])
     crawl_stage.main()
     assert [row["text"] for row in workspace.crawled()] == ["One.", "Three."]
@@ -75,7 +77,7 @@ def test_a_treebank(workspace: Workspace) -> None:
     path.write_text(
         "# sent_id = 1\n# text = The storm closed it.\n1\tThe\n\n# text = Ships wait.\n1\tShips\n", encoding="utf-8"
     )
-    workspace.inputs(str(path), columns=dict.fromkeys(["title", "url", "published", "source"]) | {"text": "text"})
+    workspace.inputs(str(path), columns=NOTHING_ELSE | {"text": "text"})
     crawl_stage.main()
     assert [(row["url"], row["text"]) for row in workspace.crawled()] == [
         (f"{path}#2", "The storm closed it."),
@@ -87,21 +89,15 @@ def test_lines_are_articles_and_fields_stand_between_tabs(workspace: Workspace) 
     """The suffix does not matter if the format is named; quotes are literal."""
     path = Path("data/external/captions.token")
     path.write_text('1.jpg#0\tA "dog" runs .\n1.jpg#1\t \n2.jpg#0\tTwo cats sleep .', encoding="utf-8")
-    columns = dict.fromkeys(["title", "published", "source"]) | {"text": "2", "url": "1"}
-    workspace.inputs(str(path), columns=columns, format="lines")
+    workspace.inputs(str(path), columns=NOTHING_ELSE | {"text": "2", "url": "1"}, format="lines")
     crawl_stage.main()
     assert [(row["url"], row["text"]) for row in workspace.crawled()] == [
         ("1.jpg#0", 'A "dog" runs .'),
         ("2.jpg#0", "Two cats sleep ."),
     ]
     assert workspace.counters("crawl")["dropped"] == {"empty": 1}
-
-
-def test_a_line_without_the_named_field_is_refused(workspace: Workspace) -> None:
-    Path("data/external/a.txt").write_text("1\tone\nonly\n", encoding="utf-8")
-    columns = dict.fromkeys(["title", "published", "source", "url"]) | {"text": "2"}
-    workspace.inputs("data/external/a.txt", columns=columns, format="lines")
-    with pytest.raises(SystemExit, match=r"a\.txt has no column '2' \(it has 1\)"):
+    path.write_text("1\tone\nonly\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"captions\.token has no column '2' \(it has 1\)"):
         crawl_stage.main()
 
 
@@ -126,31 +122,13 @@ def test_a_directory_is_read_in_order_and_in_parts(workspace: Workspace, monkeyp
     for name in ("c.TXT", "a.txt", "b.txt"):
         (folder / name).write_text(f"\ufeffThis is {name.lower()}.", encoding="utf-8")
     (folder / "picture.png").write_text("no article", encoding="utf-8")
-    for hidden in ("._a.txt", ".cache/b.txt"):  # litter of platforms
-        (folder / hidden).parent.mkdir(exist_ok=True)
-        (folder / hidden).write_bytes(b"\xff\x00")
-    (folder / "gone.txt").symlink_to("nowhere")
+
     workspace.inputs("data/external/essays")
     crawl_stage.main()
     assert sorted(content(paths.ARTICLES)) == ["part-00000.parquet", "part-00001.parquet"]
-    assert [article["text"] for article in workspace.crawled()] == [
-        "This is a.txt.",
-        "This is b.txt.",
-        "This is c.txt.",
-    ]
+    assert [article["text"] for article in workspace.crawled()] == [f"This is {name}.txt." for name in "abc"]
     assert {article["source"] for article in workspace.crawled()} == {"deep"}
-    assert workspace.counters("crawl")["details"] == {crawl.IGNORED_FILES: 1, HIDDEN_FILES: 2, LOST_LINKS: 1}
-
-
-@pytest.mark.fault(19)
-def test_lone_surrogates_are_repaired(workspace: Workspace) -> None:
-    """Half a surrogate pair in JSON becomes U+FFFD, and the article is kept."""
-    Path("data/external/a.jsonl").write_text('{"text": "half \\ud800 whole \\ud83d\\ude00"}\n\n', encoding="utf-8")
-    workspace.inputs(
-        "data/external/a.jsonl", columns=dict.fromkeys(["title", "url", "published", "source"]) | {"text": "text"}
-    )
-    crawl_stage.main()
-    assert workspace.crawled()[0]["text"] == "half \ufffd whole 😀"
+    assert workspace.counters("crawl")["details"] == {crawl.IGNORED_FILES: 1}
 
 
 @pytest.mark.parametrize(
@@ -158,7 +136,6 @@ def test_lone_surrogates_are_repaired(workspace: Workspace) -> None:
     [
         ("a.txt", b"fine \xff", r"a\.txt: byte 5 is not UTF-8"),
         ("a.csv", b'text,title,url,date,source\n"a,b', r"a\.csv, line 2 is not CSV \(unexpected end of data"),
-        ("a.jsonl", b'{"text": "a"}\n{"tex', r"a\.jsonl, line 2 is not JSON"),
         ("a.jsonl", b'{"text":5,"title":"","url":"","date":"","source":""}', r"a\.jsonl#1: column 'text' holds int"),
         ("a.jsonl", b"", r"crawl\.inputs have no article with text"),
         ("a.parquet", b"PAR1 no more", r"a\.parquet cannot be read"),
@@ -184,20 +161,18 @@ def test_what_is_not_a_file(workspace: Workspace) -> None:
     os.mkfifo(pipe)
     device.symlink_to("/dev/zero")
     folder.mkdir(parents=True)
-    for path, kind in ((pipe, "a named pipe"), (device, "a device")):
-        with pytest.raises(InputError, match=rf"{path} is {kind}, not a file"):
-            list(read_rows(path, "text", {"text"}))
-        with pytest.raises(InputError, match=rf"{path} is {kind}, not a file"):
-            list(read_rows(path, "jsonl", {"text"}))
-    with pytest.raises(InputError, match="is a directory, not a file"):
-        list(read_rows(folder, "text", {"text"}))
+    for path, kind in ((pipe, "a named pipe"), (device, "a device"), (folder, "a directory")):
+        for format in ("text", "jsonl"):
+            with pytest.raises(InputError, match=rf"{path} is {kind}, not a file"):
+                list(read_rows(path, format, {"text"}))
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("a.txt", r"a\.txt has 10,000,000,000 bytes"),
-        *((f"a.{kind}", "line 1 is longer than") for kind in ("jsonl", "csv")),
+        ("a.jsonl", "line 1 is longer than"),
+        ("a.csv", "line 1 is longer than"),
     ],
 )
 @pytest.mark.fault(40)
@@ -215,8 +190,8 @@ def test_an_endless_line(workspace: Workspace, name: str, message: str, monkeypa
 def test_what_lies_beside_the_texts(workspace: Workspace) -> None:
     """Hidden files, what macOS and Office leave, lost links and pipes are ignored, and counted by reason."""
     external = Path("data/external")
-    (external / "__MACOSX").mkdir()
-    for name in (".hidden.txt", "._a.txt", "~$a.txt", "__MACOSX/b.txt"):
+    for name in (".hidden.txt", "._a.txt", "~$a.txt", "__MACOSX/b.txt", ".cache/b.txt"):
+        (external / name).parent.mkdir(exist_ok=True)
         (external / name).write_bytes(b"\x00\x05\x16\x07\xff")
     (external / "lost.txt").symlink_to("nowhere")
     os.mkfifo(external / "pipe.txt")
@@ -227,9 +202,9 @@ def test_what_lies_beside_the_texts(workspace: Workspace) -> None:
     workspace.inputs("data/external")
     crawl_stage.main()
     assert [row["text"] for row in workspace.crawled()] == [
-        *("The storm closed the harbour.", "The ships waited outside.", "A name that is not UTF-8."),
+        *("The storm closed the harbour.", "The ships waited outside.", "A name that is not UTF-8.")
     ]
-    assert workspace.counters("crawl")["details"] == {HIDDEN_FILES: 4, LOST_LINKS: 1, SPECIAL_FILES: 2}
+    assert workspace.counters("crawl")["details"] == {HIDDEN_FILES: 5, LOST_LINKS: 1, SPECIAL_FILES: 2}
 
 
 @pytest.mark.parametrize(
@@ -264,9 +239,6 @@ def test_inputs_outside_or_absent(workspace: Workspace, path: str) -> None:
     workspace.inputs(path)
     with pytest.raises(SystemExit, match=r"is not below data/external|does not exist"):
         crawl_stage.main()
-
-
-def test_no_inputs(workspace: Workspace) -> None:
     workspace.inputs()
     with pytest.raises(SystemExit, match=r"crawl\.inputs is empty; list files below data/external"):
         crawl_stage.main()
@@ -276,7 +248,6 @@ def test_no_inputs(workspace: Workspace) -> None:
     ("text", "expected"),
     [
         ("26-FEB-1987 15:01:01.79", date(1987, 2, 26)),
-        ("2024-05-01 12:30", date(2024, 5, 1)),
         ("2024-05-01T12:30:00Z", date(2024, 5, 1)),
         ("2024/5/1", date(2024, 5, 1)),
         ("20240501", date(2024, 5, 1)),
@@ -294,29 +265,12 @@ def test_parse_date(text: str, expected: date | None) -> None:
     assert parse_date(text) == expected
 
 
-@given(st.one_of(st.text(), st.text("0123456789-/. ,JanuaryFEB"), st.dates().map(str)))
-def test_any_text_may_stand_for_a_date(text: str) -> None:
-    found = parse_date(text)
-    assert found is None or date.min <= found <= date.max
-
-
 def test_a_linked_directory_is_refused(workspace: Workspace, tmp_path: Path) -> None:
     """DVC would not notice changes in it."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/a.txt").write_text("A storm.", encoding="utf-8")
-    Path("data/external").mkdir(parents=True, exist_ok=True)
     Path("data/external/mine").symlink_to(tmp_path / "elsewhere")
     for path in ("data/external/mine", "data/external/mine/a.txt", "data/external"):
         workspace.inputs(path)
         with pytest.raises(SystemExit, match=r"data/external/mine links to a directory, where DVC notices no changes"):
             crawl_stage.main()
-
-
-def test_command_line_error_is_one_line(workspace: Workspace) -> None:
-    workspace.inputs("data/external/missing.csv")
-    command = [sys.executable, "-m", "stages.corpus.crawl"]
-    done = subprocess.run(command, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.splitlines() == [
-        "crawl: crawl.inputs: data/external/missing.csv does not exist; create it, or remove it from crawl.inputs."
-    ]

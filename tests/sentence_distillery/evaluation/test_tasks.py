@@ -1,6 +1,8 @@
-"""Every type of task through one door: named sets, the caller's own, the command line and the stage's `score`."""
+"""`evaluate` on any object with `encode`: named sets, the caller's own, the command line and the stage's `score`."""
 
-from dataclasses import replace
+import doctest
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,32 @@ from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 from tests.sentence_distillery.evaluation.sets.small import BANK, CAT, DOG, FILES, GALE, LOAN, STORM, written
-from tests.sentence_distillery.evaluation.test_evaluate import MINE, Letters
 from tests.workspace import demo_params
+
+MINE = PairSet("mine", "test", ["a b", "c", "d"], ["a", "c", "e"], np.array([3, 5, 0], np.float32), None, (0.0, 5.0))
+REVIEWS = DocumentSet("mine", "test", ["good film", "bad film"] * 20, ["1", "0"] * 20)
+
+
+@dataclass
+class Fixed:
+    """An encoder that returns the same vectors whatever it is given."""
+
+    vectors: Any
+
+    def encode(self, sentences: list[str]) -> Any:
+        return self.vectors
+
+
+class Letters:
+    """Counts letters, and keeps its calls."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def encode(self, sentences: list[str]) -> Floats:
+        self.asked.append(sentences)
+        return np.array([[text.count(letter) for letter in "abcdefgo"] for text in sentences], dtype=np.float32)
+
 
 PARAMS = Evaluate(**demo_params()["evaluate"] | {"speed_sentences": 16, "speed_seconds": 0.01})
 COLUMNS = {
@@ -57,13 +83,7 @@ def test_named_sets(data: BenchmarkData) -> None:
         assert [(row.protocol, row.metric) for row in found] == columns
         assert {row.value for row in found} == {1.0}
         assert {(row.system, row.split) for row in found} == {("released", "test")}
-    assert {row.dataset: row.n for row in rows} == {
-        "banking77": 2,
-        "stackoverflow": 6,
-        "scifact": 1,
-        "wikiqa": 2,
-        "twitter_url": 3,
-    }
+    assert [next(row.n for row in rows if row.dataset == name) for name in COLUMNS] == [2, 6, 1, 2, 3]
 
 
 def test_sets_of_the_caller() -> None:
@@ -140,6 +160,10 @@ def test_the_command_line(data: BenchmarkData, capsys: pytest.CaptureFixture[str
         main(["evaluate"])
     with pytest.raises(SystemExit, match="Task 'wikiqa' is a name: give --benchmarks"):
         main(["evaluate", "--sets", "wikiqa"])
+    with pytest.raises(InputError, match="Task 'wikiqa' is a name: give benchmarks"):
+        evaluate(Letters(), ["wikiqa"])
+    with pytest.raises(InputError, match=r"has no set 'stsb'.*add it to benchmarks\.sets"):
+        evaluate(Letters(), ["stsb"], benchmarks=data)
 
 
 def test_sets_of_an_earlier_version(data: BenchmarkData) -> None:
@@ -175,3 +199,60 @@ def test_queries_and_documents_are_encoded_by_their_own_methods() -> None:
     queries, documents, *pairs = plain.asked
     expected = [[f"query {text}" for text in queries], [f"document {text}" for text in documents], *pairs]
     assert both.asked == expected
+
+
+def test_figures_by_hand() -> None:
+    """Cosines 1 / sqrt 2, 1 and 0 for the ratings 3, 5 and 0; each text is encoded once."""
+    encoder = Letters()
+    found = {row.metric: row.value for row in evaluate(encoder, [MINE])}
+    expected = np.array([1 / np.sqrt(2), 1.0, 0.0])
+    assert found["pearson"] == pytest.approx(np.corrcoef(expected, [3, 5, 0])[0, 1], abs=1e-6)
+    assert found["spearman"] == pytest.approx(1.0)
+    assert found["mae"] == pytest.approx(np.abs(2.5 * (expected + 1) - [3, 5, 0]).mean(), abs=1e-6)
+    assert encoder.asked == [["a b", "c", "d", "a", "e"]]
+
+
+def test_documents_of_the_caller() -> None:
+    """A classifier learns from the first set, and is tested on the second."""
+    rows = evaluate(Letters(), [(replace(REVIEWS, split="train"), REVIEWS), MINE], name="letters")
+    assert [(row.metric, row.value, row.n, row.protocol) for row in rows[:3]] == [
+        (metric, 1.0, 40, "sgd") for metric in ("precision", "recall", "f1")
+    ]
+    assert {row.system for row in rows} == {"letters"} and len(rows) == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": [4.0, 2.0]}, "has 3 first sentences, 3 second ones and 2 scores"),
+        ({"sentences2": ["a", "b"]}, "has 3 first sentences, 2 second ones and 3 scores"),
+        ({"scale": (5.0, 0.0)}, "has the scale 5 to 0; give the lowest and then the highest"),
+        ({"scores": [4.0, 2.0, 5.5]}, r"pair 2 \(from 0\) has the score 5.5, outside 0 to 5"),
+        ({"scores": [4.0, np.nan, 5.5]}, r"pair 1 \(from 0\) has the score nan, outside 0 to 5"),
+        ({"sentences1": ["a", None, "c"]}, r"pair 1 \(from 0\) has None in place of a sentence"),
+    ],
+)
+@pytest.mark.fault(16)
+def test_pairs_that_do_not_fit(change: dict[str, Any], message: str) -> None:
+    """No figure of scores outside their scale, or of columns of different lengths."""
+    with pytest.raises(InputError, match=message):
+        evaluate(Letters(), [replace(MINE, **change)])
+
+
+def test_scores_of_a_list(tmp_path: Path) -> None:
+    """A list of scores does as well as an array, and the highest score may be the end of the scale."""
+    scores: Any = [4.8, 2.0, 0.1]
+    pairs = PairSet("mine", "test", ["storm", "b", "c"], ["gale", "c", "d"], scores, None, (0.1, 4.8))
+    listed = evaluate(load(), [pairs])
+    assert listed == evaluate(load(), [replace(pairs, scores=np.array(scores, np.float32))])
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 3), (1, 5, 3), (5, 0)])
+def test_vectors_of_another_shape(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=r"encode returned an array of shape \(.*\) for 5 sentences"):
+        evaluate(Fixed(np.ones(shape)), [MINE])
+
+
+def test_examples_of_docstrings() -> None:
+    failed, attempted = doctest.testmod(sys.modules[evaluate.__module__])
+    assert attempted > 0 and failed == 0

@@ -311,9 +311,3 @@ def test_most_ratings_equal() -> None:
     assert own.low is not None and own.high is not None and -1 < own.low < own.high < 1
     assert next(row for row in evaluate(encoder, [task]) if row.metric == "spearman").left_out == own.left_out
     assert f"{own.left_out:,} draws of the interval are left out" in repr(domain_section([own], []))
-
-
-def test_an_encoder_without_dimensions() -> None:
-    task = TaskSet("clustering", DocumentSet("mine", "test", ["0", "1"], ["a", "b"]))
-    with pytest.raises(InputError, match=r"encode returned an array of shape \(2, 0\) for 2 sentences"):
-        evaluate(Vectors(np.zeros((2, 0), np.float32)), [task])

@@ -184,40 +184,36 @@ def small_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def earlier_output(target: Path, kind: str) -> None:
+def refused(kind: str, target: Path, reason: str) -> None:
+    """A write that the system refuses names the path; nothing partial stays, and what was there before does."""
+    before = files(target.parent)
+    with pytest.raises(InputError, match=rf"output.* could not be written: .*{reason}"):
+        WRITERS[kind](target)
+    assert files(target.parent) == before
+
+
+def earlier_output(directory: Path, kind: str) -> Path:
+    target = directory / "output"
     if kind == "directory":
         target.mkdir()
-        (target / "config.json").write_text("earlier")
-    else:
-        target.write_text("earlier")
+    (target / "config.json" if kind == "directory" else target).write_text("earlier")
+    return target
 
 
 @pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.fault(11)
 def test_file_too_large(kind: str, tmp_path: Path, small_files: None) -> None:
-    """A write that the system refuses names the path; nothing partial stays, the earlier output does."""
-    target = tmp_path / "output"
-    earlier_output(target, kind)
-    before = files(tmp_path)
-    with pytest.raises(InputError, match=r"output.* could not be written: .*File too large.* free some space"):
-        WRITERS[kind](target)
-    assert files(tmp_path) == before
+    refused(kind, earlier_output(tmp_path, kind), "File too large.* free some space")
 
 
 @pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.fault(11)
 def test_a_disk_that_is_full_or_read_only(kind: str, small_disk: Path) -> None:
     """A disk that is really full, and a directory that not even root can write."""
-    target = small_disk / "output"
-    earlier_output(target, kind)
-    before = files(small_disk)
-    with pytest.raises(InputError, match=r"output.* could not be written: .*No space left on device.* free some space"):
-        WRITERS[kind](target)
-    assert files(small_disk) == before
+    target = earlier_output(small_disk, kind)
+    refused(kind, target, "No space left on device.* free some space")
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    with pytest.raises(InputError, match=r"output.* could not be written: .*Read-only file system"):
-        WRITERS[kind](target)
-    assert files(small_disk) == before
+    refused(kind, target, "Read-only file system")
 
 
 @pytest.mark.parametrize("kind", WRITERS)
@@ -239,13 +235,6 @@ def test_json_refuses_what_it_has_no_word_for(value: object, tmp_path: Path) -> 
         write_json(tmp_path / "metrics.json", value)
     assert read_json(tmp_path / "metrics.json", dict[str, int]) == {"earlier": 1}
     assert list(files(tmp_path)) == ["metrics.json"]
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b'{"a": 1'])
-def test_broken_json(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_bytes(content)
-    with pytest.raises(InputError, match=r"config\.json cannot be read: .* Restore or rebuild it\.$"):
-        read_json(tmp_path / "config.json", dict[str, int])
 
 
 @pytest.mark.parametrize("read", [lambda path: read_json(path, dict[str, int]), lambda path: read_table(path, SCHEMA)])
@@ -314,17 +303,13 @@ def test_other_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (
-            pa.schema([("words", pa.string())]),
-            r"has no column 'words' \(it has word, count\)\. Restore or rebuild it\.$",
-        ),
-        (pa.schema([("count", pa.int32())]), r"column 'count' is int64, expected int32\. Restore or rebuild it\.$"),
-        (pa.schema([("word", pa.list_(pa.string()))]), r"column 'word' is string, expected list<.*string>\. Restore"),
+        (pa.schema([("words", pa.string())]), r"has no column 'words' \(it has word, count\)"),
+        (pa.schema([("count", pa.int32())]), r"column 'count' is int64, expected int32"),
     ],
 )
 def test_other_columns(schema: pa.Schema, message: str, tmp_path: Path) -> None:
     write_table(tmp_path / "words.parquet", TABLE)
-    with pytest.raises(InputError, match=rf"words\.parquet.* {message}"):
+    with pytest.raises(InputError, match=rf"words\.parquet.* {message}\. Restore or rebuild it\.$"):
         read_table(tmp_path / "words.parquet", schema)
 
 

@@ -1,6 +1,7 @@
 """Errors of a place, as a user of a stage or of a program sees them."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -60,18 +61,18 @@ def test_a_file_elsewhere_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "number", "remedy"),
+    ("error", "expected"),
     [
-        ("ENOSPC", 28, "Free some space there, or use another disk"),
-        ("EROFS", 30, "Mount it writable, or use another directory"),
-        ("EMFILE", 24, r"Raise the limit of open files \(`ulimit -n 1024`\)"),
+        ("OSError(28, 'Full', '/data/x')", "/data/x: Full. Free some space there, or use another disk."),
+        ("OSError(30, 'Read-only', '/data/x')", "/data/x: Read-only. Mount it writable, or use another directory."),
+        ("MemoryError('9 GiB')", r"out of memory at .* MB \(9 GiB\). Lower the sizes in its section of params.yaml."),
     ],
 )
 @pytest.mark.fault(42)
-def test_what_a_stage_says_of_a_place(workspace: Path, code: str, number: int, remedy: str) -> None:
-    """Wherever it happens, such as in the lock, the counters or a cache: one line with the path."""
-    status, said = stage(f"import errno, os; raise OSError(errno.{code}, os.strerror(errno.{code}), '/data/x')")
-    assert (status, said) == (1, f"thing: /data/x: {os.strerror(number)}. {remedy.replace(chr(92), '')}.\n")
+def test_what_a_stage_says_of_a_place(workspace: Path, error: str, expected: str) -> None:
+    """Wherever it happens, such as in the lock, the counters or a cache: one line with the path, and what to do."""
+    status, said = stage(f"raise {error}")
+    assert status == 1 and re.fullmatch(f"thing: {expected}\n", said), said
 
 
 @pytest.mark.fault(42)
@@ -79,18 +80,8 @@ def test_counters_that_cannot_be_written(workspace: Path) -> None:
     """A file in the place of the directory of counters and locks is named, without a traceback."""
     Path("reports").mkdir()
     Path("reports/counters").write_text("a file")
-    status, said = stage("counters.keep()")
-    assert status == 1 and "Traceback" not in said
-    assert said == "thing: reports/counters: File exists. Remove it: a directory must be there.\n"
-
-
-@pytest.mark.fault(42)
-def test_too_little_memory(workspace: Path) -> None:
-    """The stage, its size and what to lower."""
-    status, said = stage("raise MemoryError('Unable to allocate 9 GiB')")
-    assert status == 1 and "Traceback" not in said
-    assert said.startswith("thing: out of memory at ")
-    assert said.endswith(" MB (Unable to allocate 9 GiB). Lower the sizes in its section of params.yaml.\n")
+    expected = "thing: reports/counters: File exists. Remove it: a directory must be there.\n"
+    assert stage("counters.keep()") == (1, expected)
 
 
 @pytest.mark.parametrize("streams", [">&-", "2>&-", "<&- >&- 2>&-"])
@@ -107,6 +98,5 @@ def test_closed_streams(workspace: Path, streams: str) -> None:
 def test_few_file_handles(workspace: Path) -> None:
     """A stage works with 64 file handles; with too few it says which limit to raise."""
     assert stage("counters.keep()", before="ulimit -n 64;")[0] == 0
-    status, said = stage("[open('program.py') for _ in range(99)]", before="ulimit -n 64;")
-    assert status == 1 and "Traceback" not in said
-    assert said == "thing: program.py: Too many open files. Raise the limit of open files (`ulimit -n 1024`).\n"
+    expected = "thing: program.py: Too many open files. Raise the limit of open files (`ulimit -n 1024`).\n"
+    assert stage("[open('program.py') for _ in range(99)]", before="ulimit -n 64;") == (1, expected)

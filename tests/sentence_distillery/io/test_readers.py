@@ -2,6 +2,7 @@
 
 import copy
 import csv
+import doctest
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -12,16 +13,9 @@ import pyarrow as pa
 import pytest
 
 from sentence_distillery.distillation.student import LabelledCorpus
-from sentence_distillery.evaluation.results import (
-    COLUMNS,
-    EXPORTED,
-    Result,
-    export_results,
-    read_results,
-    write_results,
-)
+from sentence_distillery.evaluation.results import Result, export_results, read_results, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.io import checksums
+from sentence_distillery.io import checksums, unavailable
 from sentence_distillery.io.artifacts import (
     InputError,
     atomic_directory,
@@ -35,7 +29,7 @@ from sentence_distillery.io.artifacts import (
     write_tensors,
 )
 from sentence_distillery.io.contents import SEAL, Counted, StudentConfig, seal
-from sentence_distillery.io.unavailable import read_unavailable
+from sentence_distillery.io.unavailable import Unavailable, from_text, read_unavailable, to_json, to_text
 from sentence_distillery.reporting.contents import Benchmarks, CorpusOverview
 from sentence_distillery.reporting.page import read_cleaning, read_curve, read_trials
 from sentence_distillery.reporting.sizes import COLUMNS as PARETO
@@ -63,10 +57,7 @@ def by(schema: Any) -> Read:
 KNOWN = {"kind": "pairs", "rows": {"test": 3}, "scale": [1, 5]}
 
 JSON: dict[str, tuple[Any, Read]] = {  # a content that is right, and its reader
-    "provenance.json": (
-        {"sets": {"lee": SET}, "absent": {"stsb": "no file"}},
-        by(Benchmarks),
-    ),
+    "provenance.json": ({"sets": {"lee": SET}, "absent": {"stsb": "no file"}}, by(Benchmarks)),
     "sets/provenance.json": (
         {"sets": {"lee": KNOWN}, "absent": {"stsb": "no file"}, "pair_sets": ["lee"]},
         lambda path: BenchmarkData(path.parent).provenance(),
@@ -144,12 +135,10 @@ def test_json_that_is_cut_short_or_is_not_a_file(tmp_path: Path) -> None:
     for content in (b"", whole[: len(whole) // 2], b"[" * 100_000, b"\xff" + whole, b"NaN"):
         path.write_bytes(content)
         refused(read, path)
-    path.unlink()
-    os.mkfifo(path)
-    refused(read, path)
-    path.unlink()
-    path.mkdir()
-    refused(read, path)
+    for make in (os.mkfifo, os.mkdir):
+        path.unlink()
+        make(path)
+        refused(read, path)
 
 
 @pytest.mark.fault(41)
@@ -185,6 +174,16 @@ def check_refused(right: Any, read: Read, path: Path, place: tuple[Any, ...], va
         read(path)
 
 
+@pytest.mark.parametrize("reason", [None, "undefined: a reason, with commas: and colons", ""])
+def test_why_there_is_nothing(reason: str | None, tmp_path: Path) -> None:
+    """Null says that everything is there; an empty reason is still one."""
+    absent = None if reason is None else Unavailable(reason)
+    write_json(tmp_path / "variant.json", to_json(absent) | {"seeds": []})
+    assert read_unavailable(tmp_path / "variant.json") == absent
+    assert absent is None or from_text(to_text(absent)) == absent
+    assert doctest.testmod(unavailable) == doctest.TestResults(failed=0, attempted=5)
+
+
 FIGURE = Result("student", "lee", "test", "mean", "pearson", 0.65, 50)
 TRIAL = "tokens,dimension,precision,megabytes,recall_at_10\n9,64,int8,1.5,0.9\n"
 CLEANED = "task,set,system,precision,recall,f1,n,note\nends,sample,clean,0.9,0.9,0.9,98,\n"
@@ -194,10 +193,7 @@ TABLES: dict[str, tuple[Callable[[Path], object], Read]] = {
     "curve.csv": (lambda path: path.write_text("epoch,loss\n1,0.5\n"), read_curve),
     "trials.csv": (lambda path: path.write_text(TRIAL), read_trials),
     "cleaning.csv": (lambda path: path.write_text(CLEANED), read_cleaning),
-    "pareto.csv": (
-        lambda path: path.write_text(f"{','.join(PARETO)}\n{','.join('1' for _ in PARETO)}\n"),
-        read_pareto,
-    ),
+    "pareto.csv": (lambda path: path.write_text(f"{','.join(PARETO)}\n{','.join('1' for _ in PARETO)}\n"), read_pareto),
 }
 TEXTS = {"task", "set", "system", "note", "dimension", "precision", "kind", "source", "dataset", "split", "protocol"}
 TEXTS |= {"metric", "paper", "table", "encoder", "pooling", "strategy", "start", "weight", "seed", "reason"}
@@ -230,10 +226,6 @@ def test_tables_of_another_content(name: str, tmp_path: Path) -> None:
     refused(read, path)
 
 
-def test_all_columns_of_figures_are_known() -> None:
-    assert set(EXPORTED) < set(COLUMNS)
-
-
 def flipped(path: Path, at: int) -> None:
     """Flip the lowest bit of a byte: a digit becomes another one."""
     content = bytearray(path.read_bytes())
@@ -259,15 +251,8 @@ def test_a_figure_with_a_flipped_bit(tmp_path: Path, monkeypatch: pytest.MonkeyP
             write_table(partial / "part-00000.parquet", NUMBERS)
             write_table(partial / "part-00001.parquet", NUMBERS)
         known = written.checksums()
-    assert sorted(known) == sorted(
-        [
-            "figures.csv",
-            "figures.json",
-            "model/model.safetensors",
-            "parts/part-00000.parquet",
-            "parts/part-00001.parquet",
-        ]
-    )
+    files = ["figures.csv", "figures.json", "model/model.safetensors"]
+    assert sorted(known) == [*files, "parts/part-00000.parquet", "parts/part-00001.parquet"]
     reads: dict[Path, Read] = {
         figures: by(dict[str, float]),
         table: read_results,

@@ -86,10 +86,7 @@ def test_shards_are_drawn_as_they_are_needed() -> None:
         assert len(workers) == 2
     assert not worker_processes(os.getpid())
     assert len(drawn) < 5 + 2 * shards.AHEAD
-
-
-def test_no_more_processes_than_shards() -> None:
-    with map_shards(square, range(1), Shards(processes=8, dask=None)) as mapped:
+    with map_shards(square, range(1), Shards(processes=8, dask=None)) as mapped:  # no more processes than shards
         assert list(mapped) == [0]
         assert len(worker_processes(os.getpid())) == 1
 

@@ -1,4 +1,4 @@
-"""The protocols compared with figures by hand and with loops, and what they say if there is no figure."""
+"""What test_mteb.py does not compare: ties, the bootstrap, errors in paper 1's units, and reasons for no figure."""
 
 import doctest
 from collections.abc import Callable
@@ -15,19 +15,21 @@ from hypothesis import strategies as st
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation import protocols
 from sentence_distillery.evaluation.protocols import classification, sgd
-from sentence_distillery.evaluation.protocols.classification import Labelled, draws, few_shot, full
+from sentence_distillery.evaluation.protocols.classification import Labelled, few_shot, full
 from sentence_distillery.evaluation.protocols.clustering import clustering
+from sentence_distillery.evaluation.protocols.metrics import similarity_figures
 from sentence_distillery.evaluation.protocols.pair_classification import pair_classification
-from sentence_distillery.evaluation.protocols.ranking import Index, Judgements, measured
+from sentence_distillery.evaluation.protocols.ranking import Index, Judgements
 from sentence_distillery.evaluation.protocols.reranking import reranking
 from sentence_distillery.evaluation.protocols.retrieval import retrieval
-from sentence_distillery.evaluation.protocols.similarity import similarity
+from sentence_distillery.evaluation.protocols.similarity import cosines, similarity
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 
 MODULES = [module.name for module in iter_modules(protocols.__path__)]
 NAN = np.array([[np.nan, 1], [1, 0]], np.float32)
 UNIT = np.eye(2, dtype=np.float32)
+NEARLY = UNIT + np.array([[0, 1e-3], [0, 0]], np.float32)  # of cosines that differ in their last bits
 JUDGED = Judgements(np.array([0]), np.array([1]), np.array([1]))
 NOTHING = Judgements(*np.empty((3, 0), dtype=np.int64))
 
@@ -44,60 +46,27 @@ def at_angles(*degrees: float) -> Floats:
     return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
 
 
-def pairs_at(*degrees: float) -> tuple[Floats, Floats]:
-    return np.tile(at_angles(0), (len(degrees), 1)), at_angles(*degrees)
+def test_cosines_by_hand() -> None:
+    left = np.array([[3, 4], [1, 0], [2, 0], [0, 0], [-1, -1]], np.float32)
+    right = np.array([[4, 3], [0, 5], [7, 0], [1, 1], [1, 1]], np.float32)
+    np.testing.assert_allclose(cosines(left, right), [0.96, 0, 1, 0, -1], atol=1e-6)
 
 
-def test_pair_classification_by_hand() -> None:
-    """Labels 1, 0, 1, 0 from the largest cosine down: AP = (1 + 2/3) / 2; the best threshold finds 3 pairs, or 1."""
-    found = pair_classification(*pairs_at(10, 20, 30, 40), np.array([True, False, True, False]))
-    assert found.ap == pytest.approx((1 + 2 / 3) / 2)
-    assert found.accuracy == pytest.approx(3 / 4)
-    assert found.f1 == pytest.approx(4 / 5)
-
-
-def test_a_threshold_does_not_divide_equal_cosines() -> None:
-    """The order of equal pairs makes no difference: at the only threshold, precision is 1/2 and recall 1/2."""
-    for labels in ([True, False, False, True], [False, True, False, True]):
-        found = pair_classification(*pairs_at(10, 10, 60, 60), np.array(labels))
-        assert (found.ap, found.accuracy, found.f1) == pytest.approx((1 / 2, 1 / 2, 1 / 2))
-
-
-def test_draws_of_few_examples() -> None:
-    """Every experiment has its own examples, as many of each label as asked for, or all that there are."""
-    labels = ["a"] * 30 + ["b"] * 30 + ["c"] * 3
-    found = list(draws(labels, 8, 4, 42))
-    for rows in found:
-        assert len(set(rows)) == len(rows) == 19
-        assert sorted(labels[row] for row in rows) == ["a"] * 8 + ["b"] * 8 + ["c"] * 3
-    assert len({tuple(sorted(rows)) for rows in found}) == 4
-    assert found == list(draws(labels, 8, 4, 42)) != list(draws(labels, 8, 4, 43))
-
-
-def test_full_learns_from_all() -> None:
-    """Of two overlapping classes, the examples at the ends alone give another border than all."""
-    train = Labelled(np.array([[-3], [-2], [0.5], [0.6], [3]], np.float32), ["a", "a", "a", "a", "b"])
-    test = Labelled(np.array([[-1], [1], [2.9]], np.float32), ["a", "a", "b"])
-    assert full(train, test) == full(train, test)
-    assert full(train, test).accuracy == 1.0
-
-
-def test_clusters_without_labels_in_common() -> None:
-    """V is 1 for clusters that are the labels, near 0 for labels that the vectors know nothing of."""
-    vectors = np.repeat(at_angles(0, 90, 180), 40, axis=0)
-    assert clustering(vectors, ["a"] * 40 + ["b"] * 40 + ["c"] * 40, texts=200).v_measure == pytest.approx(1.0)
-    assert clustering(vectors, ["a", "b"] * 60, texts=200).v_measure == pytest.approx(0.0, abs=0.05)
-    assert clustering(np.ones((4, 2), np.float32), ["a", "b"] * 2, texts=50).v_measure == pytest.approx(0.0)
-
-
-def test_ranking_by_hand() -> None:
-    """Grades 0, 3, 0, 1 by rank and another relevant document that is not there."""
-    judgements = Judgements(np.array([0, 0, 0, 0]), np.array([1, 3, 0, -1]), np.array([3, 1, 0, 2]))
-    [ranking] = Index(at_angles(10, 20, 30, 40), ["a", "b", "c", "d"]).search(at_angles(0))
-    found = measured([ranking], judgements, 4)
-    ideal = 3 + 2 / np.log2(3) + 1 / 2
-    assert found.ndcg_at_10.tolist() == pytest.approx([(3 / np.log2(3) + 1 / np.log2(5)) / ideal])
-    assert (found.recall_at_100[0], found.ap[0], found.rr[0]) == pytest.approx((2 / 3, (1 / 2 + 2 / 4) / 3, 1 / 2))
+@pytest.mark.parametrize(
+    ("scale", "gold", "expected"),
+    [
+        # the cosines 1, 0 and -1 are 5, 2.5 and 0 of 5
+        ((0.0, 5.0), [4, 2.5, 1], 2 / 3),
+        ((1.0, 5.0), [5, 3, 1], 0.0),
+        ((1.0, 5.0), [5, 3, 2], 1.25 / 3),
+    ],
+)
+def test_error_in_units_of_a_0_to_5_scale(scale: tuple[float, float], gold: list[float], expected: float) -> None:
+    """Cosines go from [-1, 1] to [0, 5] as in paper 1, and human ratings from their own scale."""
+    ratings = np.array(gold, np.float32)
+    assert similarity_figures(np.array([1, 0, -1], np.float32), ratings, scale)["mae"] == pytest.approx(expected)
+    constant = similarity_figures(np.zeros(3, np.float32), ratings, scale)
+    assert constant["pearson"] == Unavailable("all predictions are alike") and isinstance(constant["mae"], float)
 
 
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 45), st.integers(0, 2**32 - 1))
@@ -125,24 +94,11 @@ def test_blocks_of_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [ranking.tolist() for ranking in index.search(queries)] == whole
 
 
-def test_queries_without_an_answer() -> None:
-    """A query that is not judged is left out; one whose documents all have grade 0 counts as 0."""
-    judgements = Judgements(np.array([2, 0]), np.array([0, 1]), np.array([1, 0]))
-    found = retrieval(at_angles(0, 0, 0), at_angles(0, 90), ["a", "b"], judgements)
-    assert found.ndcg_at_10 == found.recall_at_100 == found.map == pytest.approx(1 / 2)
-
-
-def test_only_judged_documents_are_reranked() -> None:
-    """The nearest document is not a candidate; the right one is second of two."""
-    judgements = Judgements(np.array([0, 0]), np.array([1, 2]), np.array([0, 1]))
-    found = reranking(at_angles(0), at_angles(0, 10, 20), ["a", "b", "c"], judgements)
-    assert found.map == found.mrr == 1 / 2
-
-
 NO_FIGURE: list[tuple[Callable[[], Any], str]] = [
     (lambda: similarity(UNIT, NAN, np.ones(2, np.float32)), "some predictions are not finite"),
     (lambda: similarity(UNIT[:1], UNIT[:1], np.ones(1, np.float32)), "1 pairs"),
     (lambda: similarity(UNIT, UNIT, np.arange(2, dtype=np.float32)), "all predictions are alike"),
+    (lambda: similarity(UNIT, NEARLY, np.arange(2, dtype=np.float32)), "all predictions are alike"),
     (lambda: similarity(UNIT, UNIT[[0, 0]], np.ones(2, np.float32)), "all human ratings are equal"),
     (lambda: pair_classification(UNIT, NAN, np.array([True, False])), "some predictions are not finite"),
     (lambda: pair_classification(UNIT, UNIT, np.array([True, False])), "all predictions are alike"),

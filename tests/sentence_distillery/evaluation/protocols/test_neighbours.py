@@ -51,14 +51,6 @@ def test_texts_without_a_known_word_find_what_chance_finds() -> None:
     np.testing.assert_allclose(found[5], 0.5)
 
 
-def test_the_order_of_the_texts_makes_no_difference() -> None:
-    """Also if many texts have the same vector, as short ones have in a static encoder."""
-    own, teacher = np.round(vectors(5, dimension=2)), vectors(6)
-    order = np.random.default_rng(7).permutation(60)
-    for k, values in recalls(own, teacher, [1, 10]).items():
-        np.testing.assert_allclose(values[order], recalls(own[order], teacher[order], [k])[k], atol=1e-6)
-
-
 def test_nearest() -> None:
     angles = np.radians([0, 10, 25, 90])
     line = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)

@@ -31,6 +31,7 @@ def test_swapped_labels_are_all_wrong() -> None:
 
 
 @pytest.mark.parametrize("split", ["training", "test"])
+@pytest.mark.fault(20)
 def test_one_class(split: str) -> None:
     """Without two classes there is nothing to classify, and a reason replaces the figure."""
     train, test = (["1"] * 80 if split == name else LABELS for name in ("training", "test"))

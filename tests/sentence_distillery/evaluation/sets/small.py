@@ -1,8 +1,10 @@
 """The sets of classification, clustering, retrieval, reranking and pair classification in a few rows each."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ from sentence_distillery.evaluation.sets import registry
 from sentence_distillery.evaluation.sets.assembly import write_benchmarks
 from sentence_distillery.evaluation.sets.benchmark import Sources
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.evaluation.sets.records import EVERY_SPLIT
+from sentence_distillery.evaluation.sets.records import Document, Judgement, Pair, Passage, Query
 from sentence_distillery.io.counters import Counters
 from tests.sentence_distillery.evaluation.sets.conftest import pins
 
@@ -65,47 +67,26 @@ FILES: dict[str, dict[str, str]] = {
     },
     "twitter_url": {"a.toks": f"{STORM}\n{DOG}\n{BANK}\n", "b.toks": f"{GALE}\n{CAT}\n{DOG}\n", "sim.txt": "1\n1\n0\n"},
 }
-ROWS: dict[str, Mapping[str, int]] = {
-    "banking77": {"train": 12, "test": 2},
-    "trec": {"train": 3, "test": 2},
-    "tweet_emotion": {"train": 2, "dev": 1, "test": 2},
-    "stackoverflow": {"test": 6},
-    "scifact": {"train": 1, "test": 1},
-    "nfcorpus": {"dev": 1, "test": 1},
-    "cranfield": {"test": 2},
-    "wikiqa": {"test": 2},
-    "twitter_url": {"test": 3},
-}
-PASSAGES = {
-    "scifact": {EVERY_SPLIT: 3},
-    "nfcorpus": {"dev": 2, "test": 2},
-    "cranfield": {"test": 2},
-    "wikiqa": {"test": 4},
-}
-JUDGEMENTS = {
-    "scifact": {"train": 1, "test": 1},
-    "nfcorpus": {"dev": 1, "test": 2},
-    "cranfield": {"test": 2},
-    "wikiqa": {"test": 4},
-}
+PARTS = {"rows": Document | Pair | Query, "passages": Passage, "judgements": Judgement}
 
 
-def shrink(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Expect the files and the rows of the small set in the place of the published ones."""
+def shrink(monkeypatch: pytest.MonkeyPatch, name: str, directory: Path) -> None:
+    """Write a small set, and expect its checksums and its numbers of rows in the place of the published ones."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for file, text in FILES[name].items():
+        (directory / file).write_bytes(text.encode())
     benchmark = registry.BENCHMARKS[name]
     [spec] = benchmark.tables
-    small = replace(spec, rows=ROWS[name], passages=PASSAGES.get(name, {}), judgements=JUDGEMENTS.get(name, {}))
+    rows = list(spec.read(directory))
+    counts = {part: Counter(row.split for row in rows if isinstance(row, kinds)) for part, kinds in PARTS.items()}
+    small: Any = replace(spec, **counts)  # type: ignore[arg-type]
     monkeypatch.setitem(registry.BENCHMARKS, name, replace(benchmark, tables=(small,), pins=pins(FILES[name])))
 
 
 def written(monkeypatch: pytest.MonkeyPatch, directory: Path, names: Sequence[str]) -> BenchmarkData:
     """Write small sets as the stage `benchmarks` does."""
     for name in names:
-        shrink(monkeypatch, name)
-        for file, text in FILES[name].items():
-            path = directory / "external" / name / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode())
+        shrink(monkeypatch, name, directory / "external" / name)
     sources = Sources(directory / "external", directory / "samples")
     write_benchmarks(names, sources, directory / "benchmarks", Counters("rows"))
     return BenchmarkData(directory / "benchmarks")

@@ -124,16 +124,6 @@ def test_a_wrong_checksum(workspace: WriteParams, bring_stsb: Bring) -> None:
     assert {path.name: path.read_bytes() for path in Path("data/benchmarks").iterdir()} == before
 
 
-@pytest.mark.fault(16)
-def test_a_score_out_of_range(workspace: WriteParams, bring_stsb: Bring) -> None:
-    """The value, the file, the line and the remedy in one message, status not 0."""
-    bring_stsb(STSB | {"stsb-en-dev.csv": "a,b,7\n"})
-    workspace("stsb")
-    with pytest.raises(SystemExit, match=r"stsb/stsb-en-dev.csv, line 1: score 7.0 is outside 0-5. .*make benchmarks"):
-        main()
-    assert not Path("data/benchmarks").exists()
-
-
 @pytest.mark.fault(13)
 def test_an_unknown_set(workspace: WriteParams) -> None:
     """A name that no set has."""

@@ -33,22 +33,14 @@ def pair_set(*pairs: tuple[str, str]) -> PairSet:
 
 @pytest.mark.fault(18)
 def test_guard() -> None:
-    """A pair that is scored on, in either order, whatever its case, is removed and counted once."""
+    """A pair that is scored on, in either order, whatever its case, is removed and counted once; a sentence is not."""
     train = pair_set(("A dog runs.", "A cat."), ("Water boils", "It steams."), ("A", "C"), ("B", "D"))
     one, two = pair_set(("it steams", "WATER, boils!")), pair_set(("A cat", "a dog runs"), ("It steams", "Water boils"))
     counters = Counters("pairs")
-    left = guarded(train, {"one": one, "two": two, "three": pair_set()}, counters)
+    left = guarded(train, {"one": one, "two": two, "three": pair_set(), "four": pair_set(("A", "D"))}, counters)
     assert (left.sentences1, left.sentences2) == (["A", "B"], ["C", "D"])
     assert left.scores is not None and left.scores.tolist() == [2, 3]
-    assert {reason: count for reason, count in counters.dropped.items() if count} == {
-        "pair of one": 1,
-        "pair of two": 1,
-    }
-
-
-def test_a_shared_sentence_alone_is_no_shared_pair() -> None:
-    train = pair_set(("A dog runs.", "A cat."), ("Water", "ice"))
-    assert len(guarded(train, {"one": pair_set(("A dog runs.", "Another."))}, Counters("pairs")).sentences1) == 2
+    assert +counters.dropped == {"pair of one": 1, "pair of two": 1}
 
 
 @pytest.mark.fault(18)

@@ -12,15 +12,8 @@ from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.evaluation.sets.records import BadDataError, records
 from sentence_distillery.evaluation.sets.registry import BENCHMARKS, benchmark
 from stages.paths import SAMPLES
-from tests.sentence_distillery.evaluation.sets.conftest import (
-    ROOT,
-    SAMPLE_PAIRS,
-    SAMPLE_REVIEWS,
-    STSB,
-    real,
-    rows_of,
-    write,
-)
+from tests.sentence_distillery.evaluation.sets.conftest import ROOT, STSB, real, rows_of, write
+from tests.sentence_distillery.evaluation.sets.small import FILES
 
 MRPC_HEADER = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
@@ -67,21 +60,14 @@ def test_sick_splits_and_line_ends(tmp_path: Path) -> None:
         ("", r"t.csv, line 1: no column 'a' \(it has none\)"),
         ("a,c\n1,2\n3\n", r"t.csv, line 3: 1 fields, expected 2 \(a, c\)"),
         ('a,c\n1,"2\n3,4\n', r"t.csv, near line \d: unexpected end of data"),
+        ("a,c\n£3,1\n", r"t.csv, line 2: 'utf-8' codec can't decode byte 0xa3"),
     ],
 )
 @pytest.mark.fault(16)
 def test_a_file_of_another_shape(tmp_path: Path, text: str, problem: str) -> None:
-    """A missing column, a missing field, an unclosed quote."""
-    write(tmp_path, {"t.csv": text})
+    """A missing column, a missing field, an unclosed quote, another encoding."""
+    (tmp_path / "t.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(BadDataError, match=problem):
-        list(records(tmp_path / "t.csv", ("a", "c")))
-
-
-@pytest.mark.fault(16)
-def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
-    """A file in another encoding."""
-    (tmp_path / "t.csv").write_bytes(b"a,c\n\xa33,1\n")
-    with pytest.raises(BadDataError, match=r"t.csv, line 2: 'utf-8' codec can't decode byte 0xa3"):
         list(records(tmp_path / "t.csv", ("a", "c")))
 
 
@@ -104,29 +90,6 @@ def test_values_and_counts(tmp_path: Path, dev: str, problem: str) -> None:
     spec = replace(BENCHMARKS["stsb"].tables[0], rows={"train": 2, "dev": 1, "test": 1})
     with pytest.raises(BadDataError, match=problem):
         built(spec, tmp_path)
-
-
-@pytest.mark.fault(16)
-def test_an_unknown_label_or_split(tmp_path: Path) -> None:
-    """A label or a split that the set does not have."""
-    pairs, _, reviews = (replace(spec, rows={"train": 1}) for spec in BENCHMARKS["samples"].tables)
-    header = SAMPLE_PAIRS.splitlines()[0]
-    write(tmp_path, {"pairs.csv": f"{header}\ntrain,a,b,2,MAYBE,0\n", "reviews.csv": "split,text,label\nvalid,a,1\n"})
-    with pytest.raises(BadDataError, match=r"pairs.csv, line 2: unknown label 'MAYBE'; known labels: CONTRADICTION"):
-        built(pairs, tmp_path)
-    with pytest.raises(BadDataError, match=r"reviews.csv, line 2: unknown split 'valid'; known splits: train"):
-        built(reviews, tmp_path)
-
-
-def test_samples(tmp_path: Path) -> None:
-    write(tmp_path, {"pairs.csv": SAMPLE_PAIRS, "reviews.csv": SAMPLE_REVIEWS})
-    first = rows_of("samples", tmp_path)[0]
-    assert first[1:] == ("train", 'He said "stop", twice.', "He stopped.", 2.5, "NEUTRAL")
-    assert [pair.label for pair in rows_of("samples", tmp_path, table=1)] == ["0", "1", "0"]
-    assert [row[1:] for row in rows_of("samples", tmp_path, table=2)] == [
-        ("train", "Good, very good.", "1"),
-        ("test", "Bad.", "0"),
-    ]
 
 
 def test_lee_takes_the_upper_half(tmp_path: Path) -> None:
@@ -170,16 +133,16 @@ def test_the_sample_data_of_the_repository() -> None:
         assert len(built(spec, ROOT / SAMPLES)) == sum(spec.rows.values())
 
 
-@pytest.mark.parametrize("name", ["stsb", "sick", "mrpc"])
-@pytest.mark.fault(17)
+@pytest.mark.parametrize("name", ["stsb", "sick", "mrpc", "subj", "mr", *FILES])
+@pytest.mark.fault(16, 17)
 def test_the_real_sets(name: str) -> None:
-    """Every row of the published files is read, with as many rows as published."""
-    spec = BENCHMARKS[name].tables[0]
-    table = built(spec, real(name))
-    assert Counter(table["split"].to_pylist()) == spec.rows
-    if name == "mrpc":
-        positive = table.filter(table["label"].cast("int8").cast("bool"))["split"].to_pylist()
-        assert Counter(positive) == {"train": 2753, "test": 1147}
+    """Every row of the published files is read, with as many rows, labels and documents as published."""
+    [spec] = BENCHMARKS[name].tables
+    parts = build_parts(spec, real(name))
+    for table, expected in zip(parts.values(), (spec.rows, spec.passages, spec.judgements), strict=False):
+        assert Counter(table["split"].to_pylist()) == expected
+        if spec.labels:
+            assert set(table["label"].to_pylist()) == set(spec.labels)
 
 
 def test_some_pairs_of_a_set_keep_what_belongs_to_them() -> None:
