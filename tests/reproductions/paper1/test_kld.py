@@ -1,6 +1,5 @@
 """Algorithm 1: the batched loss is the printed loop over pairs."""
 
-import math
 from itertools import permutations
 
 import numpy as np
@@ -50,13 +49,6 @@ def printed_loop(vectors: Tensor, batch_size: int, learning_rate: float) -> Tens
 
 def cut(batch_size: int, sentences: TokenIds | None = None) -> list[kld.Batch]:
     return kld.batches(TokenIds.from_lists(SENTENCES) if sentences is None else sentences, word_weights(), batch_size)
-
-
-def test_kl_matrix_is_equation_1() -> None:
-    vectors = word_vectors()
-    p = vectors.softmax(dim=1).numpy()
-    reference = [[sum(a * math.log(a / b) for a, b in zip(p_i, p_j, strict=True)) for p_j in p] for p_i in p]
-    np.testing.assert_allclose(kld.kl_matrix(vectors).numpy(), reference, atol=1e-14)
 
 
 def test_loss_and_gradient_are_those_of_the_printed_pairs() -> None:

@@ -1,4 +1,4 @@
-"""The skip-gram stage: the words, counts and bytes that it writes."""
+"""The skip-gram stage: the words, counts and vectors that it writes."""
 
 import json
 from collections import Counter
@@ -19,22 +19,7 @@ from stages.paths import SENTENCES, SKIPGRAM
 from .conftest import write_params
 
 
-def test_words_counts_and_counters(workspace: Path) -> None:
-    skipgram_stage.main()
-    counts = Counter(word for words in read_sentences(SENTENCES, "content") for word in words)
-    frequent = {word: count for word, count in counts.items() if count >= 2}
-    model = WordVectors.load(SKIPGRAM)
-    assert dict(zip(model.words, model.counts.tolist(), strict=True)) == frequent
-    assert (np.diff(model.counts) <= 0).all()
-    assert model.vectors.shape == (len(frequent), 50)
-    summary = json.loads(Path("reports/counters/skipgram.json").read_text())
-    assert summary["unit"] == "words"
-    assert summary["total"] == len(counts)
-    assert summary["kept"] == len(frequent)
-    assert summary["dropped"] == {"rare": len(counts) - len(frequent)}
-
-
-def test_vectors_are_those_of_gensim(workspace: Path) -> None:
+def test_words_and_vectors_are_those_of_gensim(workspace: Path) -> None:
     """Counting the words ourselves and streaming the parts has the same result as gensim on the full corpus."""
     skipgram_stage.main()
     sentences = list(read_sentences(SENTENCES, "content"))
@@ -44,6 +29,11 @@ def test_vectors_are_those_of_gensim(workspace: Path) -> None:
     model = WordVectors.load(SKIPGRAM)
     assert model.words == reference.wv.index_to_key
     np.testing.assert_array_equal(model.vectors, reference.wv.vectors)
+    counts = Counter(word for words in sentences for word in words)
+    assert model.counts.tolist() == [counts[word] for word in model.words]
+    summary = json.loads(Path("reports/counters/skipgram.json").read_text())
+    assert (summary["unit"], summary["total"], summary["kept"]) == ("words", len(counts), len(model.words))
+    assert summary["dropped"] == {"rare": len(counts) - len(model.words)}
 
 
 def test_no_word_is_frequent_enough(workspace: Path) -> None:
