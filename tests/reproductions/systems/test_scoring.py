@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from reproductions.paper1.published import PAPER_1, with_published
-from reproductions.paper1.word_vectors.weighting import Weighting
 from reproductions.systems.data import EvaluationData
 from reproductions.systems.options import Evaluate
 from reproductions.systems.scoring import (
@@ -169,7 +168,6 @@ def test_a_teacher_with_another_pooling_has_its_own_vector_alone(teacher: Teache
     first = replace(teacher, encoder=replace(teacher.encoder, modules=SentenceModules(poolings=("cls",))))
     data = EvaluationData(CORPUS, [pair_set()], [], [])
     assert {row.protocol for row in score(first, data, PARAMS, tmp_path)} == {"mean", "encode"}
-    assert {row.protocol for row in score(teacher, data, PARAMS, tmp_path)} == {*map(str, Weighting), "encode"}
 
 
 def test_an_unavailable_system_has_the_rows_of_a_present_one(teacher: TeacherSystem, tmp_path: Path) -> None:
