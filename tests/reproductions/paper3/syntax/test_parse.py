@@ -10,11 +10,10 @@ import pytest
 import torch
 
 from reproductions.paper3.syntax import parsing as parse
-from reproductions.paper3.syntax.parsing import TreeCache, parse_missing, shards_of, write_trees
-from reproductions.paper3.syntax.trees import DROPPED, Tree, read_trees
+from reproductions.paper3.syntax.parsing import TreeCache, parse_missing, shards_of
+from reproductions.paper3.syntax.trees import DROPPED, read_trees
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import read_table
-from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.options import Shards
 from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
@@ -104,16 +103,6 @@ def test_a_name_that_no_set_has(workspace: Path) -> None:
     write_params(syntax={"sets": ["samples", "sickk"]}, component_focus={"tasks": ["samples"]})
     with pytest.raises(SystemExit, match=r"syntax.sets contains 'sickk'; the known sets of pairs are lee, .*sick"):
         parse_stage.main()
-
-
-def test_reasons_come_back(tmp_path: Path) -> None:
-    cache = TreeCache(tmp_path / "cache", "models", 30)
-    tree = Tree(["a"], ["a"], ["X"], ["x"], [0], ["root"])
-    cache.put(["one", "two"], [tree, "too long"])
-    found = Counters("sentences")
-    write_trees(cache, [["one", "two"]], tmp_path / "trees", found)
-    assert read_trees(tmp_path / "trees") == {"one": tree}
-    assert (found.kept, dict(found.dropped)) == (1, {"too long": 1})
 
 
 @pytest.mark.parametrize(("kind", "processes"), [("cpu", 2), ("cuda", 1)])
