@@ -22,6 +22,7 @@ from reproductions.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.teachers.options import Teacher
 from sentence_distillery.teachers.transformer import load_encoder
 from tests.tiny_bert import write_tiny_bert
+from tests.workspace import ROOT
 
 SENTENCES = ("the storm", "the dog hears the police", "a woman", "water and people", "the australian government")
 SHAPE: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -48,6 +49,12 @@ def write_encoder(directory: Path, architecture: str) -> None:
     tokenizer.backend_tokenizer.post_processor = joined
     tokenizer.save_pretrained(directory)
     model_of(architecture, len(tokenizer)).save_pretrained(directory)
+
+
+def link_samples() -> None:
+    """The sample pairs in the current directory."""
+    Path("data").mkdir()
+    Path("data/samples").symlink_to(ROOT / "data/samples")
 
 
 def reference(directory: Path) -> Teacher:

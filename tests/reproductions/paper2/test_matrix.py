@@ -49,8 +49,8 @@ from stages.paper2 import predict as predict_stage
 from stages.paths import COMBINATIONS, PAIR_COST, PAIRS, PARAPHRASE_REPORT, PARAPHRASER, STARTS
 from stages.paths import PARAPHRASE_CELLS as CELLS
 from stages.paths import PARAPHRASE_RESULTS as PARAPHRASE
-from tests.reproductions.paper2.small import encoder, reference, write_encoder
-from tests.workspace import ROOT, write_params
+from tests.reproductions.paper2.small import encoder, link_samples, reference, write_encoder
+from tests.workspace import write_params
 
 QUICK = {"epochs": 2, "iterations": 3, "head_epochs": 1}
 STRATEGIES = ("cosine", "siamese", "triplet", "logistic", "cosent", "ranking")
@@ -72,7 +72,7 @@ def configure(**changes: object) -> None:
         "strategies": [*STRATEGIES],
     }
     pairs = {"seeds": [1, 2], "validation_share": 0.3}
-    teacher = {"reference": "tiny", "revision": None, "sha256": None, "maximum_length": 32}
+    teacher = reference(Path("tiny")).model_dump()
     encoders = {"tiny": teacher, "absent": teacher | {"reference": "./nowhere"}}
     modern = {"epochs": 1, "batch_size": 32, "pair_learning_rate": 0.001}
     sections: dict[str, Any] = {"encoders": encoders, "pairs": pairs, "pair_grid": grid, "metric_learning": QUICK}
@@ -87,8 +87,7 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     directory = tmp_path_factory.mktemp("matrix")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(directory)
-        Path("data").mkdir()
-        Path("data/samples").symlink_to(ROOT / "data/samples")
+        link_samples()
         write_encoder(Path("tiny"), "bert")
         configure(benchmarks={"sets": ["samples"]})
         benchmarks.main()
