@@ -91,6 +91,7 @@ def test_json_of_another_content(name: str, tmp_path: Path) -> None:
         ("examples.json", ("words", "refined", 0, "cosines"), [[0.5]], "a value for each column"),
         ("component_focus.json", ("trees", 0, "heads"), [3, 0], "a head outside of it"),
         ("paraphrase.json", ("curves", 0, "f1"), [0.7], "differ in length"),
+        ("skipgram.json", ("dimension",), 0, "greater than or equal to 1"),
         ("learnt.json", ("learnt", "sick", 0, "gold"), [0.1, 0.2], "2 human ratings"),
         ("model.json", ("head",), "u+v+w", "not a valid Combination"),
     ],
