@@ -190,6 +190,7 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
     for caption in (
         "Table 4: mean of the vectors",
         "Table 5: TF-IDF weights",
+        "Table 6: dynamic principal component smoothing",
         "Table 3: sentiment by an SGD classifier",
     ):
         assert outline.words.count(caption) == 1
