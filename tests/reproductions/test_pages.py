@@ -11,9 +11,12 @@ import pytest
 
 from reproductions.paper1 import reproduction
 from reproductions.paper1.published import with_published
+from reproductions.paper2 import section as paper_2
 from reproductions.paper2.cell import PairCell
+from reproductions.paper3 import section as paper_3
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.reporting.sizes import read_pareto
 from sentence_distillery.reporting.tables import Table
 from stages import paths
 from stages.reporting import paper_pages
@@ -31,7 +34,7 @@ from tests.sentence_distillery.reporting.test_report import (
     write_json,
     write_provenance,
 )
-from tests.workspace import write_params
+from tests.workspace import ROOT, write_params
 
 PAPER_STUDENT = paths.PAPER_STUDENT / "config.json"
 SIMCSE = paper_pages.FILES["simcse"]
@@ -344,3 +347,17 @@ def test_spread_over_seeds(workspace: Path) -> None:
     for seed, more in {2: 0.0123, 3: 0.0246}.items():
         write_results(paths.SEEDS / f"{seed}.csv", [replace(own, value=0.3333 + more)])
     assert {"34.56", "± 1.23", "Other seeds"} <= set(check(paper("paper1")).words)
+
+
+def test_figures_that_git_has_kept() -> None:
+    """They are read, and have the names of today's systems."""
+    sizes = read_pareto(ROOT / "reports/pareto.csv")
+    assert {"own", "released", "MLP head", "teacher"} <= {row["system"] for row in sizes}
+    (matrix,) = paper_2.kept(ROOT / "reports/runs/paraphrase")
+    assert "intermediate cross-encoder, model soup" in {cell["name"] for cell in matrix["cells"]}
+    assert all(0 <= cell["validation"] <= 1 for cell in matrix["cells"] if cell["validation"] is not None)
+    assert matrix["file"].endswith("paraphrase/mrpc.csv")
+    grid = paper_3.kept(ROOT / "reports/runs/component_focus")
+    shown = {name for table in grid["tables"] for _, lines in table.blocks for name, _ in lines}
+    assert "minilm-l6, model soup, W_cf = 0, after pooling" in shown
+    assert not [name for name in shown if "mean weights" in name]

@@ -12,7 +12,6 @@ from reproductions.paper2.pairs.export import read_model, write_model
 from reproductions.paper2.pairs.heads import LogisticHead
 from reproductions.paper2.pairs.options import Combination
 from reproductions.paper2.pairs.training import PairModel
-from sentence_distillery.io.artifacts import InputError
 from tests.reproductions.paper2.small import SENTENCES, encoder, write_encoder
 
 ARCHITECTURES = ("bert", "roberta", "albert", "mpnet")
@@ -125,8 +124,3 @@ def test_a_model_comes_back(directories: dict[str, Path], tmp_path: Path) -> Non
     np.testing.assert_array_equal(again.encoder.embed(again.encoder.tokens(SENTENCES)), vectors)
     np.testing.assert_array_equal(again.scores(vectors, vectors[::-1]), model.scores(vectors, vectors[::-1]))
     assert about["threshold"] == 0.5 and again.encoder.pooling is Pooling.MAX
-
-
-def test_what_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no pairs\.json, so it is not a model of pairs; give the directory of"):
-        read_model(tmp_path)

@@ -1,4 +1,4 @@
-"""The skip-gram stage: the words, counts and vectors that it writes."""
+"""The corpus as words, and the skip-gram stage: the words, counts and vectors that it writes."""
 
 import json
 from collections import Counter
@@ -9,14 +9,23 @@ import pytest
 from gensim.models import Word2Vec
 
 from reproductions.paper1.word_vectors import skipgram
-from reproductions.paper1.word_vectors.corpus import read_sentences
+from reproductions.paper1.word_vectors.corpus import read_documents, read_sentences
 from reproductions.paper1.word_vectors.model import WordVectors
 from sentence_distillery.io.artifacts import InputError
 from stages.paper1 import skipgram as skipgram_stage
 from stages.params import load_params
 from stages.paths import SENTENCES, SKIPGRAM
 
-from .conftest import write_params
+from .conftest import write_corpus, write_params
+
+
+def test_sentences_and_their_documents(workspace: Path) -> None:
+    write_corpus(["The rain is over. It rained.", "Sun."], part=0)
+    write_corpus(["A storm. And sun."], part=1)
+    words = [["the", "rain", "is", "over"], ["it", "rained"], ["sun"], ["a", "storm"], ["and", "sun"]]
+    assert list(read_sentences(SENTENCES, "all")) == words
+    assert list(read_sentences(SENTENCES, "content")) == [["rain", "over"], ["rained"], ["sun"], ["storm"], ["sun"]]
+    assert read_documents(SENTENCES).tolist() == [0, 0, 1, 0, 0]
 
 
 def test_words_and_vectors_are_those_of_gensim(workspace: Path) -> None:
