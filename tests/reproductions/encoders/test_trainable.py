@@ -7,7 +7,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from reproductions.encoders.trainable import PairEncoder, Pooling, pool
+from reproductions.encoders.trainable import PairEncoder, Pooling
 from reproductions.paper2.pairs.export import read_model, write_model
 from reproductions.paper2.pairs.heads import LogisticHead
 from reproductions.paper2.pairs.options import Combination
@@ -23,13 +23,6 @@ def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, directory in found.items():
         write_encoder(directory, name)
     return found
-
-
-@pytest.mark.parametrize(("pooling", "expected"), [("mean", [2.0, -1.5]), ("max", [3.0, -1.0]), ("cls", [1.0, -1.0])])
-def test_pooling_by_hand(pooling: str, expected: list[float]) -> None:
-    """Of two real tokens and one of padding, whose 9 must not count."""
-    hidden = torch.tensor([[[1.0, -1.0], [3.0, -2.0], [9.0, 9.0]]])
-    assert pool(hidden, torch.tensor([[1, 1, 0]]), Pooling(pooling)).tolist() == [expected]
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -79,6 +79,13 @@ def test_the_same_bytes_in_different_processes(small: Path) -> None:
     assert files(FASTTEXT) == here
 
 
+def test_no_word_is_frequent_enough(small: Path) -> None:
+    write_params(fasttext={"minimum_count": 100_000})
+    with pytest.raises(SystemExit, match=r"none of them 100000 times; lower minimum_count"):
+        fasttext_stage.main()
+    assert not FASTTEXT.exists()
+
+
 @pytest.mark.fault(13)
 def test_lengths_that_exclude_each_other(small: Path) -> None:
     """No n-gram is as long as 5 and as short as 4."""

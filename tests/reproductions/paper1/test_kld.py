@@ -51,6 +51,13 @@ def cut(batch_size: int, sentences: TokenIds | None = None) -> list[kld.Batch]:
     return kld.batches(TokenIds.from_lists(SENTENCES) if sentences is None else sentences, word_weights(), batch_size)
 
 
+def test_kl_matrix_is_equation_1() -> None:
+    vectors = word_vectors()
+    p = vectors.softmax(dim=1).numpy()
+    reference = [[sum(a * np.log(a / b) for a, b in zip(p_i, p_j, strict=True)) for p_j in p] for p_i in p]
+    np.testing.assert_allclose(kld.kl_matrix(vectors).numpy(), reference, atol=1e-14)
+
+
 def test_loss_and_gradient_are_those_of_the_printed_pairs() -> None:
     vectors = word_vectors().requires_grad_()
     (batch,) = cut(batch_size=100)

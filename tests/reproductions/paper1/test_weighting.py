@@ -47,12 +47,6 @@ def test_sif_weights_are_equation_7(weighting: Weighting) -> None:
 
 
 @pytest.mark.parametrize("weighting", Weighting)
-def test_unseen_tokens_have_the_largest_weight(weighting: Weighting) -> None:
-    weights = token_weights(weighting, frequencies(CORPUS, 6))
-    assert weights[3:].tolist() == [weights.max()] * 3
-
-
-@pytest.mark.parametrize("weighting", Weighting)
 @pytest.mark.fault(19)
 def test_weights_from_an_empty_corpus(weighting: Weighting) -> None:
     """Without any text every token is unseen, and counts 1."""

@@ -24,10 +24,9 @@ SENTENCES = ["The storm closed the harbour!", "A dog plays", "qwxz", "", "the do
 def test_each_system_belongs_to_one_job() -> None:
     """The main job has the student and the teacher; paper 1 what it compares its own with."""
     run = SystemInputs({}, SystemOptions(512), list)
-    for job in (None, "paper1", "paper2"):
-        assert [name for name, _ in loaders(run, job)] == [system.name for system in SYSTEMS if system.paper == job]
-    main, paper = ([name for name, _ in loaders(run, job)] for job in (None, "paper1"))
-    assert {"student", "teacher"} <= set(main) and "SimCSE" in paper
+    main, paper = ({name for name, _ in loaders(run, job)} for job in (None, "paper1"))
+    assert {"student", "teacher"} <= main and "SimCSE" in paper and not main & paper
+    assert len(main) + len(paper) == len(SYSTEMS)
 
 
 def token_weights(system: System) -> np.ndarray:
