@@ -38,7 +38,6 @@ from tests.workspace import ROOT, write_params
 
 PAPER_STUDENT = paths.PAPER_STUDENT / "config.json"
 SIMCSE = paper_pages.FILES["simcse"]
-PAPER_STAGES = ("refine", "repulsion", "parse")
 run = test_report.workspace
 
 
@@ -54,7 +53,7 @@ def workspace(run: Path) -> Path:
     write_examples()
     write_focus()
     write_paraphrase()
-    for name in PAPER_STAGES:
+    for name in ("refine", "repulsion", "parse"):
         write_json(paths.COUNTERS / f"{name}.json", json.loads((paths.COUNTERS / "clean.json").read_text()))
     return run
 
@@ -67,13 +66,13 @@ REPULSION = """learning_rate,iteration,displacement,spearman
 """
 
 
-def write_examples(cosine: float | None = 0.25) -> None:
+def write_examples() -> None:
     """Before and after differ by 0.5 for the first pair; of its words, `a` has no vector."""
     words = [
         {"rows": ["a", "man"], "columns": ["meat", "a", HOSTILE], "cosines": [[None] * 3, [value, None, -0.75]]}
         for value in (0.125, 0.875)
     ]
-    cosines = {"skip-gram": [cosine] * 6, "refined": [0.75] * 6, "student": [0.5] * 6, "newcomer": [None] * 6}
+    cosines = {"skip-gram": [0.25] * 6, "refined": [0.75] * 6, "student": [0.5] * 6, "newcomer": [None] * 6}
     write_json(paths.EXAMPLES, {"cosines": cosines, "words": {"skip-gram": words, "refined": words[::-1]}})
 
 

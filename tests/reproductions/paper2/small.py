@@ -1,8 +1,10 @@
 """Pairs and encoders that are quick: a few sentences, and small models of each architecture made from configuration."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
 from transformers import (
@@ -55,6 +57,13 @@ def link_samples() -> None:
     """The sample pairs in the current directory."""
     Path("data").mkdir()
     Path("data/samples").symlink_to(ROOT / "data/samples")
+
+
+def run_stage(stage: Any, *arguments: str) -> None:
+    """As DVC runs it, with these arguments on the command line."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [stage.__name__, *arguments])
+        stage.main()
 
 
 def reference(directory: Path) -> Teacher:

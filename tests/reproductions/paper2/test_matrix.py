@@ -2,7 +2,6 @@
 
 import csv
 import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -49,18 +48,11 @@ from stages.paper2 import predict as predict_stage
 from stages.paths import COMBINATIONS, PAIR_COST, PAIRS, PARAPHRASE_REPORT, PARAPHRASER, STARTS
 from stages.paths import PARAPHRASE_CELLS as CELLS
 from stages.paths import PARAPHRASE_RESULTS as PARAPHRASE
-from tests.reproductions.paper2.small import encoder, link_samples, reference, write_encoder
+from tests.reproductions.paper2.small import encoder, link_samples, reference, run_stage, write_encoder
 from tests.workspace import write_params
 
 QUICK = {"epochs": 2, "iterations": 3, "head_epochs": 1}
 STRATEGIES = ("cosine", "siamese", "triplet", "logistic", "cosent", "ranking")
-
-
-def run(module: Any, *cell: str) -> None:
-    """A stage as DVC runs it: the cell on the command line."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", [module.__name__, *cell])
-        module.main()
 
 
 def configure(**changes: object) -> None:
@@ -91,18 +83,18 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_encoder(Path("tiny"), "bert")
         configure(benchmarks={"sets": ["samples"]})
         benchmarks.main()
-        run(pair_data)
+        run_stage(pair_data)
         for name in ("tiny", "absent"):
-            run(pair_embeddings, name, "mean")
-            run(paraphrase, name, "mean", "cosine")
-            run(cross_encoder, name, "mean", "combined")
-            run(combinations, name, "mean")
+            run_stage(pair_embeddings, name, "mean")
+            run_stage(paraphrase, name, "mean", "cosine")
+            run_stage(cross_encoder, name, "mean", "combined")
+            run_stage(combinations, name, "mean")
         for strategy in STRATEGIES[1:]:
-            run(paraphrase, "tiny", "mean", strategy)
-        run(paraphrase, "tiny", "mean-combined", "siamese")
-        run(cross_encoder, "tiny", "mean", "modern")
-        run(cross_encoder, "tiny", "mean", "intermediate")
-        run(pair_results)
+            run_stage(paraphrase, "tiny", "mean", strategy)
+        run_stage(paraphrase, "tiny", "mean-combined", "siamese")
+        run_stage(cross_encoder, "tiny", "mean", "modern")
+        run_stage(cross_encoder, "tiny", "mean", "intermediate")
+        run_stage(pair_results)
         yield directory
 
 
@@ -260,7 +252,7 @@ def test_a_head_that_learns_alone(changeable: None, monkeypatch: pytest.MonkeyPa
     """It reads the test pairs of a cross-encoder, and the encoder as the intermediate task left it."""
     alone = {"epochs": 1, "batch_size": 32, "pair_learning_rate": 0.001, "head_epochs": 1}
     configure(metric_learning=QUICK | {"head_epochs": QUICK["epochs"]}, modern_learning=alone)
-    run(cross_encoder, "tiny", "mean", "combined")
+    run_stage(cross_encoder, "tiny", "mean", "combined")
     cell = result("tiny-mean-combined", STARTS)
     assert len(set(scores(cell, cell.there[0]))) > 1
     learn, seen = Training.run, []
@@ -275,13 +267,13 @@ def test_a_head_that_learns_alone(changeable: None, monkeypatch: pytest.MonkeyPa
         return learn(self, examples)
 
     monkeypatch.setattr(Training, "run", checked)
-    run(cross_encoder, "tiny", "mean", "intermediate")
+    run_stage(cross_encoder, "tiny", "mean", "intermediate")
     assert seen == [1, 2]
 
 
 def test_an_intermediate_task_that_is_absent(changeable: None) -> None:
     configure(intermediate={"set": "stsb", "epochs": 1, "learning_rate": 0.001})
-    run(cross_encoder, "tiny", "mean", "intermediate")
+    run_stage(cross_encoder, "tiny", "mean", "intermediate")
     assert result("tiny-mean-intermediate", STARTS).unavailable == Unavailable("the set stsb is absent")
 
 
@@ -295,7 +287,7 @@ def test_a_cell_that_was_run_again_is_the_same(workspace: Path, monkeypatch: pyt
         return forward(self, tokens)
 
     monkeypatch.setattr(PairEncoder, "forward", untrained)
-    run(paraphrase, "tiny", "mean", "triplet")
+    run_stage(paraphrase, "tiny", "mean", "triplet")
     assert result("tiny-mean-triplet") == before
 
 
@@ -448,8 +440,8 @@ def searched(matrix: Path) -> list[Result]:
     """Rates of a cross-encoder, 0.005 among them, which is that of the matrix; then those of a bi-encoder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(matrix)
-        run(search_rates, "tiny", "mean", "pair", "0.005", "1e30", "0.1")
-        run(search_rates, "tiny", "mean", "siamese", "0.002")
+        run_stage(search_rates, "tiny", "mean", "pair", "0.005", "1e30", "0.1")
+        run_stage(search_rates, "tiny", "mean", "siamese", "0.002")
         (file,) = (paths.PARAPHRASE_RUNS / "rates").glob("*.csv")
         command = file.read_text(encoding="utf-8").splitlines()[0]
         assert command.count("stages.paper2.search_rates tiny mean") == 2

@@ -29,7 +29,7 @@ from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
 from stages.paper3 import augmented_pairs
 from stages.paper3 import component_focus as component_focus_stage
-from tests.reproductions.paper2.small import reference, write_encoder
+from tests.reproductions.paper2.small import reference, run_stage, write_encoder
 from tests.sentence_distillery.distillation.conftest import files
 from tests.workspace import write_params
 
@@ -56,15 +56,13 @@ def workspace(samples: None) -> None:
     write_table(paths.TREES / "part-00000.parquet", to_table([], []))
 
 
-def make(monkeypatch: pytest.MonkeyPatch, task: str = TASK) -> pa.Table:
-    monkeypatch.setattr("sys.argv", ["augmented_pairs", task])
-    augmented_pairs.main()
+def make(task: str = TASK) -> pa.Table:
+    run_stage(augmented_pairs, task)
     return read_table(paths.AUGMENTED_PAIRS / task / AUGMENTED_TABLE, TRAINING)
 
 
-def run_cell(monkeypatch: pytest.MonkeyPatch, task: str) -> Path:
-    monkeypatch.setattr("sys.argv", ["component_focus", "small", task, "0.0"])
-    component_focus_stage.main()
+def run_cell(task: str) -> Path:
+    run_stage(component_focus_stage, "small", task, "0.0")
     return paths.COMPONENT_FOCUS / f"small-{task}-0.0"
 
 
@@ -96,13 +94,13 @@ def test_the_same_vector_twice_is_no_pair_with_itself() -> None:
     assert sorted(map(tuple, pairs.tolist())) == [(0, 1), (0, 2), (1, 2)]
 
 
-def test_people_first_then_the_teacher(workspace: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_first_then_the_teacher(workspace: None) -> None:
     """share = 0 keeps the human ratings, 1 the teacher's scores; between them the result is linear."""
     train = task_pairs("samples", INPUTS, Counters("pairs"))["train"]
     tables = {}
     for share in (0.0, 0.25, 1.0):
         settings(share=share)
-        tables[share] = make(monkeypatch)
+        tables[share] = make()
     alone, quarter, teacher = (table["score"].to_numpy() for table in tables.values())
     count = len(train.sentences1)
     table = tables[0.0]
@@ -117,10 +115,10 @@ def test_people_first_then_the_teacher(workspace: None, monkeypatch: pytest.Monk
 
 
 @pytest.mark.fault(18)
-def test_augmented_pairs_are_of_no_split(workspace: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_augmented_pairs_are_of_no_split(workspace: None) -> None:
     """No evaluation pair is trained on, and no training pair occurs twice."""
     settings(pairs=100_000, nearest=100_000)
-    table = make(monkeypatch)
+    table = make()
     train = task_pairs("samples", INPUTS, Counters("pairs"))["train"]
     new = table.slice(len(train.sentences1))
     sentences = {*train.sentences1, *train.sentences2}
@@ -136,25 +134,23 @@ def test_augmented_pairs_are_of_no_split(workspace: None, monkeypatch: pytest.Mo
     assert counted["kept"] == table.num_rows
 
 
-def test_each_seed_of_the_teacher_has_a_say(workspace: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_seed_of_the_teacher_has_a_say(workspace: None) -> None:
     scores = {}
     for seeds in ((1,), (2,), (1, 2)):
         settings(seeds=list(seeds), share=1.0)
-        scores[seeds] = make(monkeypatch)["score"].to_numpy()
+        scores[seeds] = make()["score"].to_numpy()
     assert (scores[1,] != scores[2,]).any()
     assert scores[1, 2] == pytest.approx((scores[1,] + scores[2,]) / 2, abs=1e-6)
 
 
-def test_a_cell_learns_from_them(
-    workspace: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_cell_learns_from_them(workspace: None, caplog: pytest.LogCaptureFixture) -> None:
     """And the teacher, which is a cell of the grid itself, is not trained a second time there."""
     caplog.set_level("INFO")
     settings(seeds=[1])
-    table = make(monkeypatch)
+    table = make()
     about = read_json(paths.AUGMENTED_PAIRS / TASK / AUGMENTED_ABOUT, dict[str, Any])
     assert about["rated"] + about["augmented"] == table.num_rows
-    cells = [run_cell(monkeypatch, task) for task in ("samples", TASK)]
+    cells = [run_cell(task) for task in ("samples", TASK)]
     assert "resumed after 1 of small-samples-0.0-1" in caplog.text
     alone, more = map(read_cell, cells)
     assert {str(run.seed): run.notes for run in alone.there if run.seed == 1} == about["seeds"]
@@ -165,11 +161,11 @@ def test_a_cell_learns_from_them(
 
 
 @pytest.mark.fault(27)
-def test_two_runs_write_the_same_bytes(workspace: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_runs_write_the_same_bytes(workspace: None) -> None:
     """The second from the checkpoints of the first."""
-    make(monkeypatch)
+    make()
     found = files(paths.AUGMENTED_PAIRS / TASK)
-    make(monkeypatch)
+    make()
     assert files(paths.AUGMENTED_PAIRS / TASK) == found
 
 
@@ -183,12 +179,10 @@ def test_two_runs_write_the_same_bytes(workspace: None, monkeypatch: pytest.Monk
     ],
 )
 @pytest.mark.fault(24)
-def test_what_is_absent_is_said(
-    workspace: None, monkeypatch: pytest.MonkeyPatch, task: str, teacher: str, enabled: bool, reason: str
-) -> None:
+def test_what_is_absent_is_said(workspace: None, task: str, teacher: str, enabled: bool, reason: str) -> None:
     """The cell of that task has the same message."""
     settings(enabled, teacher=teacher)
-    assert make(monkeypatch, task).num_rows == 0
+    assert make(task).num_rows == 0
     assert read_json(paths.AUGMENTED_PAIRS / task / AUGMENTED_ABOUT, dict[str, Any])["absent"] == reason
     if task != "samples":
-        assert read_cell(run_cell(monkeypatch, task)).unavailable == Unavailable(reason)
+        assert read_cell(run_cell(task)).unavailable == Unavailable(reason)

@@ -1,6 +1,5 @@
 """Cross-encoders of paper 3: a small one learns what is in the other sentence."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from stages import paths
 from stages.benchmarks import benchmarks
 from stages.paper3 import cross_encoder as stage
 from stages.stage import written_before
-from tests.reproductions.paper2.small import reference, write_encoder
+from tests.reproductions.paper2.small import reference, run_stage, write_encoder
 from tests.workspace import write_params
 
 LEFT = ["the storm", "the dog", "a woman", "water", "the police"]
@@ -62,14 +61,13 @@ def test_its_rows_stand_beside_those_of_bi_encoders() -> None:
     assert [name for name, _ in table.blocks[-1][1]] == ["tiny, cross-encoder"]
 
 
-def test_the_command_keeps_its_figures(samples: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_keeps_its_figures(samples: None) -> None:
     """On the sample pairs, with two seeds; the first line says how they were made."""
     write_encoder(Path("tiny"), "bert")
     encoders, training = {"tiny": reference(Path("tiny")).model_dump()}, {"epochs": 1, "seeds": [1, 2]}
     write_params(encoders=encoders, component_training=training, benchmarks={"sets": ["samples"]})
     benchmarks.main()
-    monkeypatch.setattr(sys, "argv", ["cross_encoder", "tiny", "samples"])
-    stage.main()
+    run_stage(stage, "tiny", "samples")
     (file,) = paths.COMPONENT_RUNS.glob("*.csv")
     assert file.name == "samples.csv"
     found = read_results(file)

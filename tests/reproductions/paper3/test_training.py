@@ -55,7 +55,7 @@ from stages.paper3 import component_focus as component_focus_stage
 from stages.paper3 import component_weights
 from stages.params import load_params
 from tests.halting import halted, halting_before_file
-from tests.reproductions.paper2.small import reference
+from tests.reproductions.paper2.small import reference, run_stage
 from tests.reproductions.paper3.conftest import DOG, TEXT
 from tests.sentence_distillery.distillation.conftest import files
 from tests.workspace import write_params
@@ -296,14 +296,13 @@ def workspace(samples: None, tiny: Path) -> None:
     write_table(paths.TREES / "part-00000.parquet", to_table([TEXT], [DOG]))
 
 
-def run_cell(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Path:
-    monkeypatch.setattr("sys.argv", ["component_focus", *arguments])
-    component_focus_stage.main()
+def run_cell(*arguments: str) -> Path:
+    run_stage(component_focus_stage, *arguments)
     return paths.COMPONENT_FOCUS / "-".join(arguments)
 
 
-def test_a_cell_of_the_demo(workspace: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    about = read_cell(run_cell(monkeypatch, "tiny", "samples", "0.2"))
+def test_a_cell_of_the_demo(workspace: None) -> None:
+    about = read_cell(run_cell("tiny", "samples", "0.2"))
     table = about.table
     assert table["split"].to_pylist() == 2 * [*["dev"] * 62, *["test"] * 84]
     assert table["seed"].to_pylist() == [*[None] * 146, *[1] * 146]
@@ -318,20 +317,20 @@ def test_a_cell_of_the_demo(workspace: None, monkeypatch: pytest.MonkeyPatch) ->
     assert counted["kept"] == 125
 
 
-def test_a_cell_that_is_not_trained(workspace: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_that_is_not_trained(workspace: None) -> None:
     """It has the predictions before training; a weight that only training gives is not available."""
     configure(enabled=False)
-    cell = read_cell(run_cell(monkeypatch, "tiny", "samples", "0.2"))
+    cell = read_cell(run_cell("tiny", "samples", "0.2"))
     assert (cell.table["seed"].to_pylist(), cell.seeds) == ([None] * 146, [None])
-    learnt = read_cell(run_cell(monkeypatch, "tiny", "samples", "one"))
+    learnt = read_cell(run_cell("tiny", "samples", "one"))
     assert learnt.table.num_rows == 0
     assert learnt.unavailable == Unavailable("switched off in this run: component_training.enabled is false")
 
 
-def test_the_mean_of_the_seeds_weights(workspace: None, encoder: PairEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mean_of_the_seeds_weights(workspace: None, encoder: PairEncoder) -> None:
     """One more encoder is saved after those of the seeds; with one seed there is none."""
     configure(seeds=[1, 2, 3], learning_rate=1e-2)
-    cell = read_cell(run_cell(monkeypatch, "tiny", "samples", "0.2"))
+    cell = read_cell(run_cell("tiny", "samples", "0.2"))
     assert cell.seeds == [None, 1, 2, 3, SOUP]
     best = [load_file(paths.COMPONENT_CHECKPOINTS / f"tiny-samples-0.2-{seed}.best") for seed in (1, 2, 3)]
     mean = {name: torch.stack([each[name] for each in best]).mean(dim=0) for name in best[0]}
@@ -346,9 +345,9 @@ def test_the_mean_of_the_seeds_weights(workspace: None, encoder: PairEncoder, mo
     assert all(np.abs(cosines[4] - other).max() > 1e-3 for other in cosines[:4])
 
 
-def test_a_cell_that_trains_on_labels_too(workspace: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_that_trains_on_labels_too(workspace: None) -> None:
     """The same pairs, another loss: at first the labels add their initial loss, and the result differs."""
-    cells = [run_cell(monkeypatch, "tiny", task, "0.0") for task in ("samples", "samples+labels")]
+    cells = [run_cell("tiny", task, "0.0") for task in ("samples", "samples+labels")]
     alone, both = (read_cell(cell).table for cell in cells)
     losses = [read_cell(cell).there[1].notes[0]["loss"] for cell in cells]
     weight = load_params().component_training.label_weight
@@ -373,12 +372,9 @@ def test_what_is_scored_on_is_not_trained_on(workspace: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["tiny", "away"])
-def test_weights_for_a_frozen_encoder(
-    workspace: None, encoder: PairEncoder, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_weights_for_a_frozen_encoder(workspace: None, encoder: PairEncoder, name: str) -> None:
     """The stage writes what the library learns for each task, or why there is nothing to learn from."""
-    monkeypatch.setattr("sys.argv", ["component_weights", name])
-    component_weights.main()
+    run_stage(component_weights, name)
     written = read_json(paths.COMPONENT_FOCUS / f"{name}-learnt" / LEARNT, dict[str, Any])
     counted = read_json(paths.COUNTERS / f"component_weights@{name}.json", dict[str, Any])
     if name == "away":
@@ -395,7 +391,7 @@ def test_labels_that_are_not_there(data: TokenizedTask, encoder: PairEncoder) ->
 
 
 @pytest.mark.fault(1, 2)
-def test_a_cell_after_sigkill(workspace: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_after_sigkill(workspace: None, tmp_path: Path) -> None:
     """The final path is empty, and the resumed cell has the bytes of an undisturbed one."""
     configure(epochs=4)
     arguments = ["tiny", "samples", "0.2"]
@@ -415,9 +411,9 @@ def test_a_cell_after_sigkill(workspace: None, tmp_path: Path, monkeypatch: pyte
     ]
     with safe_open(checkpoint, framework="pt") as file:
         assert len(json.loads(file.metadata()["notes"])) == 1
-    resumed = files(run_cell(monkeypatch, *arguments))
+    resumed = files(run_cell(*arguments))
     shutil.rmtree(paths.COMPONENT_CHECKPOINTS)
-    assert files(run_cell(monkeypatch, *arguments)) == resumed
+    assert files(run_cell(*arguments)) == resumed
 
 
 @pytest.mark.parametrize(
@@ -429,9 +425,7 @@ def test_a_cell_after_sigkill(workspace: None, tmp_path: Path, monkeypatch: pyte
     ],
 )
 @pytest.mark.fault(24)
-def test_what_is_absent_is_said(
-    workspace: None, monkeypatch: pytest.MonkeyPatch, name: str, task: str, reason: str
-) -> None:
+def test_what_is_absent_is_said(workspace: None, name: str, task: str, reason: str) -> None:
     """A cell without its set or its weights says so, and the others go on."""
-    cell = read_cell(run_cell(monkeypatch, name, task, "0.0"))
+    cell = read_cell(run_cell(name, task, "0.0"))
     assert (cell.unavailable, cell.table.num_rows) == (Unavailable(reason), 0)

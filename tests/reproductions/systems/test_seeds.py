@@ -1,6 +1,5 @@
 """Other seeds: the repeated trainings."""
 
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -32,6 +31,7 @@ from stages.paper1 import fasttext, paper1_ablation, paper_student, refine, simc
 from stages.params import load_params
 from stages.paths import SEEDS
 from tests.reproductions.paper1.conftest import write_corpus, write_params
+from tests.reproductions.paper2.small import run_stage
 from tests.sentence_distillery.distillation.conftest import (
     DOCUMENTS,
     write_benchmarks,
@@ -76,16 +76,13 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def train_again(seed: int) -> list[Result]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["seeds", str(seed)])
-        seeds_stage.main()
+    run_stage(seeds_stage, str(seed))
     return read_results(SEEDS / f"{seed}.csv")
 
 
-def test_paper_1s_method_taken_apart(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paper_1s_method_taken_apart(workspace: Path) -> None:
     """The command saves the figures and the gains that the library makes of the same parameters."""
-    monkeypatch.setattr(sys, "argv", ["paper1_ablation", "1", "2"])
-    paper1_ablation.main()
+    run_stage(paper1_ablation, "1", "2")
     params, pairs = load_params(), BenchmarkData(paths.BENCHMARKS).pairs(*SET)
     sections = (params.skipgram, params.refine, params.contrastive, params.paper_student, params.evaluate)
     method = Method(LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS), *sections, Path("elsewhere"))
