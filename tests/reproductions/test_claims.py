@@ -7,16 +7,7 @@ from typing import Any
 import pytest
 
 from reproductions import claims as shared
-from reproductions.claims import (
-    NOT,
-    PARTLY,
-    REPRODUCED,
-    UNDECIDED,
-    UNTESTED,
-    Claim,
-    Comparison,
-    judged,
-)
+from reproductions.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, UNTESTED, Claim, Comparison, judged
 from reproductions.paper1 import claims as first
 from reproductions.paper1.claims import BOTH, DISTILLED, KLD, NEITHER, Evidence, Refinement
 from reproductions.paper1.gains import Gain
@@ -395,8 +386,7 @@ def _odd(each: Result) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "start"),
-    [(UNTRAINED, "With the component at inference alone, too"), (TRAINED, "Trained with the")],
+    ("strategy", "start"), [(UNTRAINED, "With the component at inference alone, too"), (TRAINED, "Trained with the")]
 )
 def test_gains_with_intervals_decide_and_the_papers_order_goes_first(strategy: str, start: str) -> None:
     """regression: both orders were judged, since rows of earlier runs leave the pooling out, which is the mean."""

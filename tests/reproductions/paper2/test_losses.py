@@ -5,13 +5,7 @@ import pytest
 import torch
 
 from reproductions.paper2.pairs.heads import LogisticHead, combine
-from reproductions.paper2.pairs.losses import (
-    PairBatch,
-    hardest_negatives,
-    margin_loss,
-    paraphrase_groups,
-    triplet_loss,
-)
+from reproductions.paper2.pairs.losses import PairBatch, hardest_negatives, margin_loss, paraphrase_groups, triplet_loss
 from reproductions.paper2.pairs.options import Combination
 from reproductions.paper2.pairs.training import loss_of
 

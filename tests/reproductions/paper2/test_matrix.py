@@ -191,8 +191,7 @@ def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "rule"),
-    [(CELLS / "tiny-mean-logistic", "accuracy"), (CELLS / "tiny-mean-cosent", "logistic")],
+    ("cell", "rule"), [(CELLS / "tiny-mean-logistic", "accuracy"), (CELLS / "tiny-mean-cosent", "logistic")]
 )
 def test_the_rule_of_a_threshold_is_that_of_the_section(workspace: Path, cell: Path, rule: ThresholdRule) -> None:
     """`metric_learning` or `modern_learning`; the model that a cell leaves is its best one."""

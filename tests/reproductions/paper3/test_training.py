@@ -199,11 +199,7 @@ def test_components_are_counted() -> None:
         "Really beautiful",
         "?",
     ]
-    assert counters.details == {
-        "components by relations": 1,
-        "components by whole": 1,
-        "sentences without a tree": 1,
-    }
+    assert counters.details == {"components by relations": 1, "components by whole": 1, "sentences without a tree": 1}
 
 
 def test_a_task_with_labels_is_of_the_same_set(tmp_path: Path) -> None:
