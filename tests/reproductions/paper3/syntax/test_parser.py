@@ -77,6 +77,7 @@ def test_texts_that_have_no_tree(parser: Parser) -> None:
     found = parser.parse(["", "The dog barks.", " \t\n", *long, "The cat sleeps."])
     shown = [result if isinstance(result, str) else result.tokens[1] for result in found]
     assert shown == ["blank", "dog", "blank", "too long", "too long", "too long", "cat"]
+    assert parser.parse(long[2:]) == ["too long"]  # and there is nothing to analyse
 
 
 @pytest.mark.parametrize("text", ["\0", "\ud800 dog", "\u200b", "??!!", "ﷺ", "狗 吠 了", "a\u2028b\x85c"])
