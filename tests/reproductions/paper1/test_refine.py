@@ -60,7 +60,6 @@ def displacement() -> float:
     return float(moves.mean())
 
 
-@pytest.mark.fault(27)
 def test_repulsion(trained: Path) -> None:
     """Files and counters, and one seed makes the same bytes."""
     refine_stage.main()
