@@ -105,16 +105,17 @@ def test_calibration_by_hand() -> None:
 
 
 def test_calibrated_error() -> None:
-    """A level of the cosines that is wrong everywhere costs nothing, their order still does."""
-    cosine, gold = np.linspace(0.5, 0.9, 20).astype(np.float32), np.linspace(0, 5, 20).astype(np.float32)
-    fitted = calibration(cosine, gold)
-    plain = similarity_figures(cosine, gold, (0.0, 5.0))["mae"]
+    """A level of the cosines that is wrong everywhere costs nothing, their order still does, on the scale 0-5."""
+    cosine, gold, scale = np.linspace(0.5, 0.9, 20).astype(np.float32), np.linspace(0, 10, 20), (0.0, 10.0)
+    gold = gold.astype(np.float32)
+    fitted = calibration(cosine, gold / 2)
+    plain = similarity_figures(cosine, gold, scale)["mae"]
     assert isinstance(plain, float) and plain > 1
-    assert calibrated_error(fitted, cosine, gold, (0.0, 5.0), plain) == pytest.approx(0.0, abs=1e-5)
-    reversed_ = calibrated_error(fitted, cosine[::-1], gold, (0.0, 5.0), plain)
-    assert reversed_ == pytest.approx(np.abs(gold - gold[::-1]).mean(), abs=1e-4)
-    nothing = similarity_figures(cosine[:0], gold[:0], (0.0, 5.0))["mae"]
-    assert calibrated_error(fitted, cosine[:0], gold[:0], (0.0, 5.0), nothing) == Unavailable("0 pairs")
+    assert calibrated_error(fitted, cosine, gold, scale, plain) == pytest.approx(0.0, abs=1e-5)
+    reversed_ = calibrated_error(fitted, cosine[::-1], gold, scale, plain)
+    assert reversed_ == pytest.approx(np.abs(gold - gold[::-1]).mean() / 2, abs=1e-4)
+    nothing = similarity_figures(cosine[:0], gold[:0], scale)["mae"]
+    assert calibrated_error(fitted, cosine[:0], gold[:0], scale, nothing) == Unavailable("0 pairs")
 
 
 @pytest.mark.fault(20)
