@@ -106,9 +106,9 @@ def test_calibration_by_hand() -> None:
 
 def test_calibrated_error() -> None:
     """A level of the cosines that is wrong everywhere costs nothing, their order still does, on the scale 0-5."""
-    cosine, gold, scale = np.linspace(0.5, 0.9, 20).astype(np.float32), np.linspace(0, 10, 20), (0.0, 10.0)
-    gold = gold.astype(np.float32)
-    fitted = calibration(cosine, gold / 2)
+    cosine, gold = np.linspace(0.5, 0.9, 20).astype(np.float32), np.linspace(0, 10, 20).astype(np.float32)
+    scale = (0.0, 10.0)
+    fitted = calibration(cosine, gold / np.float32(2))
     plain = similarity_figures(cosine, gold, scale)["mae"]
     assert isinstance(plain, float) and plain > 1
     assert calibrated_error(fitted, cosine, gold, scale, plain) == pytest.approx(0.0, abs=1e-5)
