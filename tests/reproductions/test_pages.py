@@ -11,9 +11,13 @@ import pytest
 
 from reproductions.paper1 import reproduction
 from reproductions.paper1.published import with_published
+from reproductions.paper2 import section as paper_2
 from reproductions.paper2.cell import PairCell
-from sentence_distillery.evaluation.results import Result, read_results, write_results
+from reproductions.paper3 import section as paper_3
+from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.reporting.sizes import read_pareto
+from sentence_distillery.reporting.tables import Table
 from stages import paths
 from stages.reporting import paper_pages
 from tests.sentence_distillery.reporting import test_report
@@ -30,11 +34,10 @@ from tests.sentence_distillery.reporting.test_report import (
     write_json,
     write_provenance,
 )
-from tests.workspace import write_params
+from tests.workspace import ROOT, write_params
 
 PAPER_STUDENT = paths.PAPER_STUDENT / "config.json"
 SIMCSE = paper_pages.FILES["simcse"]
-PAPER_STAGES = ("refine", "repulsion", "parse")
 run = test_report.workspace
 
 
@@ -50,7 +53,7 @@ def workspace(run: Path) -> Path:
     write_examples()
     write_focus()
     write_paraphrase()
-    for name in PAPER_STAGES:
+    for name in ("refine", "repulsion", "parse"):
         write_json(paths.COUNTERS / f"{name}.json", json.loads((paths.COUNTERS / "clean.json").read_text()))
     return run
 
@@ -63,13 +66,13 @@ REPULSION = """learning_rate,iteration,displacement,spearman
 """
 
 
-def write_examples(cosine: float | None = 0.25) -> None:
+def write_examples() -> None:
     """Before and after differ by 0.5 for the first pair; of its words, `a` has no vector."""
     words = [
         {"rows": ["a", "man"], "columns": ["meat", "a", HOSTILE], "cosines": [[None] * 3, [value, None, -0.75]]}
         for value in (0.125, 0.875)
     ]
-    cosines = {"skip-gram": [cosine] * 6, "refined": [0.75] * 6, "student": [0.5] * 6, "newcomer": [None] * 6}
+    cosines = {"skip-gram": [0.25] * 6, "refined": [0.75] * 6, "student": [0.5] * 6, "newcomer": [None] * 6}
     write_json(paths.EXAMPLES, {"cosines": cosines, "words": {"skip-gram": words, "refined": words[::-1]}})
 
 
@@ -132,12 +135,6 @@ def write_paraphrase() -> None:
     write_json(paths.PAIR_COST, cost)
 
 
-def read_figures() -> list[Result]:
-    """All figures of the run, with the paper's own."""
-    rows = [*read_results(paths.PAPER1_RESULTS), *read_results(paths.ALL_SYSTEMS)]
-    return [with_published(row) for row in rows]
-
-
 def paper(key: str) -> str:
     """The page on a paper."""
     paper_pages.main()
@@ -190,6 +187,7 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
     assert "keeps 81% of its teacher’s Spearman correlation on STS-B test and encodes" in outline.text
     assert {"Validation splits", "MRPC", "bring <it>."} <= set(outline.words)
     outline = check(paper("paper1"))
+    assert {shown(result) for result in demo()} <= {*outline.words, *outline.text.split()}
     assert {"37.9", "SimCSE", "49.0", "1.343"} <= set(outline.words)
     for caption in (
         "Table 4: mean of the vectors",
@@ -205,12 +203,17 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
     assert "MyModel is paper 1’s student" in " ".join(outline.text.split())
 
 
+SETS = {"stsb": benchmark("pairs", {"test": 1379}), "imdb": benchmark("documents", {"test": 25000})}
+
+
+def tables(*more: Result) -> list[Table]:
+    return reproduction.tables([with_published(row) for row in (*beside_paper(), *more)], SETS)
+
+
 @pytest.mark.fault(25)
-def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
+def test_rows_of_a_table_beside_the_paper() -> None:
     """Each system of the paper has its row; a figure that is not here is a dash, not another system's."""
-    write_figures(beside_paper())
-    table = reproduction.tables(read_figures(), {"stsb": benchmark("pairs", {"test": 1379})})[0]
-    (_, systems), (_, others) = table.blocks
+    (_, systems), (_, others) = tables()[0].blocks
     cells = {name: [cell[0].text for cell in found] for name, found in systems}
     assert list(cells) == ["Word2Vec", "GloVe", "FastText", "BERT", "SBERT", "SimCSE", "MyModel"]
     assert cells["Word2Vec"] == ["41.37", "4.4", "31.37", "37.9", "1.814", "2.313"]
@@ -223,12 +226,10 @@ def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
     assert best == ["SimCSE"]
 
 
-def test_rows_tested_on_fewer_documents_say_so(workspace: Path) -> None:
+def test_rows_tested_on_fewer_documents_say_so() -> None:
     """A transformer that classified 500 reviews is in one table with systems that classified 25,000."""
     few = [Result("teacher", "imdb", "test", "sgd", metric, 0.7, 500) for metric in ("precision", "recall", "f1")]
-    write_figures([*beside_paper(), *few])
-    sets = {"stsb": benchmark("pairs", {"test": 1379}), "imdb": benchmark("documents", {"test": 25000})}
-    *others, table = reproduction.tables(read_figures(), sets)
+    *others, table = tables(*few)
     (_, systems), (_, more) = table.blocks
     assert table.groups[-1][0] == "Rows"
     assert [dict(systems)["Word2Vec"][-1][0].text, dict(systems)["GloVe"][-1][0].text] == ["25,000", ""]
@@ -236,12 +237,11 @@ def test_rows_tested_on_fewer_documents_say_so(workspace: Path) -> None:
     assert "Rows" not in [label for found in others for label, _ in found.groups]
 
 
-def test_mymodel_and_a_calibrated_error(workspace: Path) -> None:
+def test_mymodel_and_a_calibrated_error() -> None:
     """Paper 1's student is in its row and ours below; the calibrated error has a column without the paper's."""
     paper = [replace(result, system="paper student") for result in beside_paper() if result.system == "student"]
     calibrated = Result("student", "stsb", "test", "mean", "mae_calibrated", 0.7512, 1379)
-    write_figures([*beside_paper(), *paper, calibrated])
-    four, five, *_ = reproduction.tables(read_figures(), {"stsb": benchmark("pairs", {"test": 1379})})
+    four, five, *_ = tables(*paper, calibrated)
     (_, systems), (_, others) = four.blocks
     assert dict(systems)["MyModel"][0][0].text == "50.98"
     assert [name for name, _ in others] == ["refined", "student", "teacher"]
@@ -338,12 +338,6 @@ def test_what_longer_runs_have_left(workspace: Path) -> None:
     assert "System W_cf 0 0.1 0.2" in paper_3 and "STS-B, tiny 80.00 80.00" in paper_3
 
 
-def test_every_value_is_on_the_page(workspace: Path) -> None:
-    of_paper = check(paper("paper1"))
-    for result in demo():
-        assert shown(result) in of_paper.words or shown(result) in of_paper.text.split()
-
-
 def test_spread_over_seeds(workspace: Path) -> None:
     """FastText under other seeds has its mean and its spread on the page, next to the run's own figure."""
     write_params(seeds={"values": [2, 3]})
@@ -352,3 +346,17 @@ def test_spread_over_seeds(workspace: Path) -> None:
     for seed, more in {2: 0.0123, 3: 0.0246}.items():
         write_results(paths.SEEDS / f"{seed}.csv", [replace(own, value=0.3333 + more)])
     assert {"34.56", "± 1.23", "Other seeds"} <= set(check(paper("paper1")).words)
+
+
+def test_figures_that_git_has_kept() -> None:
+    """They are read, and have the names of today's systems."""
+    sizes = read_pareto(ROOT / "reports/pareto.csv")
+    assert {"own", "released", "MLP head", "teacher"} <= {row["system"] for row in sizes}
+    (matrix,) = paper_2.kept(ROOT / "reports/runs/paraphrase")
+    assert "intermediate cross-encoder, model soup" in {cell["name"] for cell in matrix["cells"]}
+    assert all(0 <= cell["validation"] <= 1 for cell in matrix["cells"] if cell["validation"] is not None)
+    assert matrix["file"].endswith("paraphrase/mrpc.csv")
+    grid = paper_3.kept(ROOT / "reports/runs/component_focus")
+    shown = {name for table in grid["tables"] for _, lines in table.blocks for name, _ in lines}
+    assert "minilm-l6, model soup, W_cf = 0, after pooling" in shown
+    assert not [name for name in shown if "mean weights" in name]

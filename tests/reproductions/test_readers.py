@@ -19,14 +19,7 @@ from reproductions.paper3.paper import Grid, ParserScores
 from reproductions.paper3.results import LearntFile
 from reproductions.saved_matrix import Paraphrase, SavedMatrix
 from sentence_distillery.io.artifacts import write_json, write_tensors
-from tests.sentence_distillery.io.test_readers import (
-    CONFIG,
-    Read,
-    by,
-    check_other_contents,
-    check_refused,
-    refused,
-)
+from tests.sentence_distillery.io.test_readers import CONFIG, Read, by, check_other_contents, check_refused, refused
 
 CELL = {"encoder": "tiny", "pooling": "mean", "start": "", "strategy": "cosine"}
 CURVE = {"cell": CELL, "seeds": 1, "threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8]}
@@ -68,10 +61,7 @@ JSON: dict[str, tuple[Any, Read]] = {  # a content that is right, and its reader
         | {"systems": [{"system": "alone", "runs": 9}]},
         by(Cost),
     ),
-    "component_focus.json": (
-        {"trees": [TREE], "learnt": [LEARNT], "draws": 2000, "epochs": 4, "seeds": [1]},
-        by(Grid),
-    ),
+    "component_focus.json": ({"trees": [TREE], "learnt": [LEARNT], "draws": 2000, "epochs": 4, "seeds": [1]}, by(Grid)),
     "learnt.json": ({"absent": None, "learnt": {"sick": [COMPONENT]}}, by(LearntFile)),
     "scores.json": ({"test": {"UAS": 81.11}}, by(ParserScores)),
 }
@@ -91,6 +81,7 @@ def test_json_of_another_content(name: str, tmp_path: Path) -> None:
         ("examples.json", ("words", "refined", 0, "cosines"), [[0.5]], "a value for each column"),
         ("component_focus.json", ("trees", 0, "heads"), [3, 0], "a head outside of it"),
         ("paraphrase.json", ("curves", 0, "f1"), [0.7], "differ in length"),
+        ("skipgram.json", ("dimension",), 0, "greater than or equal to 1"),
         ("learnt.json", ("learnt", "sick", 0, "gold"), [0.1, 0.2], "2 human ratings"),
         ("model.json", ("head",), "u+v+w", "not a valid Combination"),
     ],

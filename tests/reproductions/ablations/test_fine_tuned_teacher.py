@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.ragged import unit_rows
+from sentence_distillery.io.unavailable import Unavailable, read_unavailable
 from stages.ablations import fine_tuned_labels as fine_tuned_labels
 from stages.ablations import fine_tuned_teacher as teacher_stage
 from stages.distillation import soft_labels
@@ -50,11 +51,6 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     torch.set_num_threads(threads)
 
 
-def reason(directory: Path = FINE_TUNED_TEACHER) -> str | None:
-    found: str | None = json.loads((directory / VARIANT).read_text(encoding="utf-8"))["absent"]
-    return found
-
-
 def agreement(directory: Path) -> float:
     """Spearman correlation of a teacher's cosines and the scores of dev."""
     found, pairs = encoder(directory), BenchmarkData(BENCHMARKS).pairs("stsb", "dev")
@@ -63,23 +59,18 @@ def agreement(directory: Path) -> float:
 
 
 @pytest.mark.fault(27)
-def test_each_teacher_agrees_better() -> None:
-    """And two runs write the same bytes."""
+def test_teachers_and_their_labels() -> None:
+    """Each teacher agrees better, two runs write the same bytes, and the corpus has other labels of the same shape."""
     teacher_stage.main()
-    assert reason() is None
+    assert read_unavailable(FINE_TUNED_TEACHER / VARIANT) is None
     for number, name in enumerate(("one", "other")):
         assert agreement(FINE_TUNED_TEACHER / str(number)) > agreement(Path(name))
     first = files(FINE_TUNED_TEACHER)
     teacher_stage.main()
     assert files(FINE_TUNED_TEACHER) == first
-
-
-def test_the_corpus_has_their_labels_side_by_side() -> None:
-    """In the files of `soft_labels`, and of the same shape, but other embeddings."""
-    teacher_stage.main()
     fine_tuned_labels.main()
     soft_labels.main()
-    assert reason(FINE_TUNED_LABELS) is None
+    assert read_unavailable(FINE_TUNED_LABELS / VARIANT) is None
     names = {file.name for file in FINE_TUNED_LABELS.iterdir()} - {VARIANT}
     assert names == {file.name for file in SOFT_LABELS.iterdir()}
     about = json.loads((FINE_TUNED_LABELS / "teacher.json").read_text(encoding="utf-8"))
@@ -104,7 +95,8 @@ def test_why_there_is_none(changes: dict[str, dict[str, object]], expected: str)
         write_benchmarks(samples=("dev",))
     teacher_stage.main()
     fine_tuned_labels.main()
-    assert reason() == reason(FINE_TUNED_LABELS) == expected
+    for directory in (FINE_TUNED_TEACHER, FINE_TUNED_LABELS):
+        assert read_unavailable(directory / VARIANT) == Unavailable(expected)
     assert [file.name for file in FINE_TUNED_LABELS.iterdir()] == [VARIANT]
 
 

@@ -18,8 +18,9 @@ from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.evaluation.sets.data import PAIRS, BenchmarkData
-from sentence_distillery.io.artifacts import InputError, write_json, write_table
+from sentence_distillery.io.artifacts import InputError, read_json, write_json, write_table
 from sentence_distillery.io.ragged import TokenIds, unit_rows
+from sentence_distillery.io.unavailable import Unavailable, read_unavailable
 from stages.ablations import fine_tuned_student as stage
 from stages.distillation import student
 from stages.paths import BENCHMARKS, FINE_TUNED_LABELS, FINE_TUNED_STUDENT, MODEL_CHECKPOINTS, STUDENT
@@ -34,18 +35,15 @@ SECTIONS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def place(workspace: Path) -> None:
     """The labels of fine-tuned teachers, a student trained without them, and a set in the place of STS-B."""
     write_params(**SECTIONS)
     write_fine_tuned_labels()
+    teacher = read_json(FINE_TUNED_LABELS / TEACHER, dict[str, Any])
+    write_json(FINE_TUNED_LABELS / TEACHER, teacher | {"reference": "models/fine_tuned_teacher/0"})
     student.main()
     write_benchmarks(stsb=("train", "dev"))
-
-
-def reason() -> str | None:
-    found: str | None = json.loads((FINE_TUNED_STUDENT / VARIANT).read_text(encoding="utf-8"))["absent"]
-    return found
 
 
 def agreement(found: StaticEncoder) -> float:
@@ -91,20 +89,22 @@ def test_weights_and_map_fold_into_the_student(deep: bool) -> None:
 
 
 @pytest.mark.fault(27)
-def test_the_tuned_student_agrees_better() -> None:
+def test_the_tuned_student_agrees_better(place: None) -> None:
     """And two runs write the same bytes."""
     stage.main()
-    assert reason() is None
+    assert read_unavailable(FINE_TUNED_STUDENT / VARIANT) is None
     before, after = agreement(StaticEncoder.load(STUDENT)), agreement(StaticEncoder.load(FINE_TUNED_STUDENT))
     assert after > before + 0.1
     assert StaticEncoder.load(FINE_TUNED_STUDENT).encode(["qzx"]).any() == False  # noqa: E712 (an unknown word stays zero)
     assert "human ratings of 30 pairs of STS-B train" in (FINE_TUNED_STUDENT / "README.md").read_text(encoding="utf-8")
+    taught = read_json(FINE_TUNED_STUDENT / CONFIG, dict[str, Any])["teacher"]
+    assert taught == read_json(FINE_TUNED_LABELS / TEACHER, dict[str, Any])
     first = files(FINE_TUNED_STUDENT)
     stage.main()
     assert files(FINE_TUNED_STUDENT) == first
 
 
-def test_it_is_deep_where_the_run_has_a_deep_student() -> None:
+def test_it_is_deep_where_the_run_has_a_deep_student(place: None) -> None:
     stage.main()
     static = agreement(StaticEncoder.load(FINE_TUNED_STUDENT))
     write_params(**SECTIONS | {"mlp_head": {"units": 8, "epochs": 3, "batch_size": 32}})
@@ -116,7 +116,7 @@ def test_it_is_deep_where_the_run_has_a_deep_student() -> None:
 
 
 @pytest.mark.fault(18)
-def test_pairs_that_are_scored_on_are_left_out() -> None:
+def test_pairs_that_are_scored_on_are_left_out(place: None) -> None:
     """A dev pair among the training pairs, its sides swapped, is found, counted and not learnt."""
     stage.main()
     clean = files(FINE_TUNED_STUDENT)
@@ -131,11 +131,11 @@ def test_pairs_that_are_scored_on_are_left_out() -> None:
     assert files(FINE_TUNED_STUDENT) == clean
 
 
-def test_why_there_is_none() -> None:
+def test_why_there_is_none(place: None) -> None:
     """The reason of stage `fine_tuned_teacher` is passed on."""
     write_json(FINE_TUNED_LABELS / VARIANT, {"absent": "STS-B is absent from this run"})
     stage.main()
-    assert reason() == "STS-B is absent from this run"
+    assert read_unavailable(FINE_TUNED_STUDENT / VARIANT) == Unavailable("STS-B is absent from this run")
     assert [file.name for file in FINE_TUNED_STUDENT.iterdir()] == [VARIANT]
 
 
@@ -149,10 +149,3 @@ def test_a_rate_that_is_too_high() -> None:
         InputError, match=r"The loss is nan at .* Lower map_learning_rate, token_weight_learning_rate or"
     ):
         tune(encoder, pairs, PARAMS.model_copy(update={"token_weight_learning_rate": 1e4}))
-
-
-def test_the_card_names_the_tuned_teacher() -> None:
-    tuned = json.loads((FINE_TUNED_LABELS / TEACHER).read_text()) | {"reference": "models/fine_tuned_teacher/0"}
-    write_json(FINE_TUNED_LABELS / TEACHER, tuned)
-    stage.main()
-    assert json.loads((FINE_TUNED_STUDENT / CONFIG).read_text())["teacher"] == tuned

@@ -1,6 +1,5 @@
 """The hidden layer after the sum: its output, its training, and when there is none."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from sentence_distillery.distillation.static_student import principal_directions
 from sentence_distillery.encoder.layers import Hidden
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.unavailable import Unavailable, read_unavailable
 from stages.ablations import mlp_head as mlp_head_stage
 from stages.distillation import student
 from stages.paths import MLP_HEAD, STUDENT
@@ -43,11 +43,6 @@ def agreement(found: StaticEncoder) -> float:
     return float((found.encode(SENTENCES) * taught()).sum(axis=1).mean())
 
 
-def reason() -> str | None:
-    found: str | None = json.loads((MLP_HEAD / VARIANT).read_text(encoding="utf-8"))["absent"]
-    return found
-
-
 def test_the_layer_by_hand() -> None:
     """s + relu(2 s A) B for four dimensions, in torch and in the encoder."""
     layer = HiddenLayer(4, 2, seed=1)
@@ -73,7 +68,7 @@ def test_it_learns_more_than_the_sum(workspace: Path) -> None:
     student.main()
     params()
     mlp_head_stage.main()
-    assert reason() is None
+    assert read_unavailable(MLP_HEAD / VARIANT) is None
     found = StaticEncoder.load(MLP_HEAD)
     assert agreement(found) > agreement(StaticEncoder.load(STUDENT)) + 0.02
     np.testing.assert_array_equal(found.table, StaticEncoder.load(STUDENT).table)
@@ -90,5 +85,6 @@ def test_it_learns_more_than_the_sum(workspace: Path) -> None:
 def test_why_there_is_none(workspace: Path) -> None:
     params(enabled=False)
     mlp_head_stage.main()
-    assert reason() == "switched off in this run: mlp_head.enabled is false"
+    reason = "switched off in this run: mlp_head.enabled is false"
+    assert read_unavailable(MLP_HEAD / VARIANT) == Unavailable(reason)
     assert [file.name for file in MLP_HEAD.iterdir()] == [VARIANT]

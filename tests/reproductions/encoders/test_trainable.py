@@ -7,12 +7,11 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from reproductions.encoders.trainable import PairEncoder, Pooling, pool
+from reproductions.encoders.trainable import PairEncoder, Pooling
 from reproductions.paper2.pairs.export import read_model, write_model
 from reproductions.paper2.pairs.heads import LogisticHead
 from reproductions.paper2.pairs.options import Combination
 from reproductions.paper2.pairs.training import PairModel
-from sentence_distillery.io.artifacts import InputError
 from tests.reproductions.paper2.small import SENTENCES, encoder, write_encoder
 
 ARCHITECTURES = ("bert", "roberta", "albert", "mpnet")
@@ -24,13 +23,6 @@ def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, directory in found.items():
         write_encoder(directory, name)
     return found
-
-
-@pytest.mark.parametrize(("pooling", "expected"), [("mean", [2.0, -1.5]), ("max", [3.0, -1.0]), ("cls", [1.0, -1.0])])
-def test_pooling_by_hand(pooling: str, expected: list[float]) -> None:
-    """Of two real tokens and one of padding, whose 9 must not count."""
-    hidden = torch.tensor([[[1.0, -1.0], [3.0, -2.0], [9.0, 9.0]]])
-    assert pool(hidden, torch.tensor([[1, 1, 0]]), Pooling(pooling)).tolist() == [expected]
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -125,8 +117,3 @@ def test_a_model_comes_back(directories: dict[str, Path], tmp_path: Path) -> Non
     np.testing.assert_array_equal(again.encoder.embed(again.encoder.tokens(SENTENCES)), vectors)
     np.testing.assert_array_equal(again.scores(vectors, vectors[::-1]), model.scores(vectors, vectors[::-1]))
     assert about["threshold"] == 0.5 and again.encoder.pooling is Pooling.MAX
-
-
-def test_what_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no pairs\.json, so it is not a model of pairs; give the directory of"):
-        read_model(tmp_path)

@@ -14,68 +14,69 @@ from gensim.models import FastText
 from reproductions.paper1.word_vectors.corpus import read_sentences
 from reproductions.paper1.word_vectors.fasttext import NGRAMS, SubwordVectors
 from reproductions.paper1.word_vectors.model import WordVectors
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, write_tensors
 from stages.paper1 import fasttext as fasttext_stage
 from stages.paths import FASTTEXT, SENTENCES
 from tests.reproductions.paper1.conftest import write_params
+from tests.sentence_distillery.distillation.conftest import files
+from tests.workspace import ROOT
 
-ROOT = Path(__file__).parents[3]
 BUCKETS = 500
 UNKNOWN = ["governmental", "qwxz", "x"]
 
 
 @pytest.fixture
 def small(workspace: Path) -> Path:
-    write_params(fasttext={"epochs": 2, "buckets": BUCKETS})
+    """Other settings than those of skip-gram."""
+    write_params(fasttext={"epochs": 2, "buckets": BUCKETS, "minimum_count": 3})
     return workspace
 
 
-def run_in_a_process(hash_seed: int) -> dict[str, bytes]:
-    environment = os.environ | {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-m", "stages.paper1.fasttext"], env=environment, check=True)
-    return {path.name: path.read_bytes() for path in FASTTEXT.iterdir()}
-
-
-def test_words_and_counters(small: Path) -> None:
-    fasttext_stage.main()
-    counts = Counter(word for words in read_sentences(SENTENCES, "content") for word in words)
-    frequent = {word: count for word, count in counts.items() if count >= 2}
-    found = SubwordVectors.load(FASTTEXT)
-    assert dict(zip(found.model.words, found.model.counts.tolist(), strict=True)) == frequent
-    assert found.model.vectors.shape == (len(frequent), 50)
-    assert found.ngrams.shape == (BUCKETS, 50)
-    summary = json.loads(Path("reports/counters/fasttext.json").read_text())
-    assert (summary["total"], summary["kept"]) == (len(counts), len(frequent))
-    assert summary["dropped"] == {"rare": len(counts) - len(frequent)}
-
-
-def test_vectors_are_those_of_gensim(small: Path) -> None:
+def test_words_and_vectors_are_those_of_gensim(small: Path) -> None:
     """Of known words and, composed of their n-grams, of unknown ones."""
     fasttext_stage.main()
+    sentences = list(read_sentences(SENTENCES, "content"))
     reference = FastText(
-        list(read_sentences(SENTENCES, "content")),
-        sg=1, vector_size=50, window=5, min_count=2, negative=5, epochs=2,
+        sentences,
+        sg=1, vector_size=50, window=5, min_count=3, negative=5, epochs=2,
         min_n=3, max_n=6, bucket=BUCKETS, seed=1, workers=1,
     )  # fmt: skip
-    model = SubwordVectors.load(FASTTEXT)
-    assert not set(UNKNOWN) & set(model.model.index)
-    extended = model.extended([*UNKNOWN, model.model.words[0], "qwxz"])
-    assert extended.words == [*model.model.words, *UNKNOWN]
-    for word in (*model.model.words[:50], *UNKNOWN):
+    found = SubwordVectors.load(FASTTEXT)
+    known = found.model.words
+    assert known == reference.wv.index_to_key
+    counts = Counter(word for words in sentences for word in words)
+    assert found.model.counts.tolist() == [counts[word] for word in known]
+    extended = found.extended([*UNKNOWN, known[0], "qwxz"])
+    assert extended.words == [*known, *UNKNOWN]
+    for word in (*known[:50], *UNKNOWN):
         np.testing.assert_allclose(extended.vectors[extended.index[word]], reference.wv[word], atol=1e-6)
+    summary = json.loads(Path("reports/counters/fasttext.json").read_text())
+    assert (summary["total"], summary["kept"]) == (len(counts), len(known))
+    assert summary["dropped"] == {"rare": len(counts) - len(known)}
+
+
+def storm(minimum_n: int) -> SubwordVectors:
+    """One word and four n-grams, in two dimensions."""
+    words = WordVectors(["storm"], np.ones(1, dtype=np.int64), np.ones((1, 2), dtype=np.float32))
+    return SubwordVectors(words, np.eye(4, 2, dtype=np.float32), minimum_n, maximum_n=6)
 
 
 def test_a_word_too_short_for_an_n_gram_has_no_vector() -> None:
     """`<x>` has three characters, so no n-gram of four or more."""
-    words = WordVectors(["storm"], np.ones(1, dtype=np.int64), np.ones((1, 2), dtype=np.float32))
-    model = SubwordVectors(words, np.eye(4, 2, dtype=np.float32), minimum_n=4, maximum_n=6)
-    assert model.extended(["x", "xy"]).words == ["storm", "xy"]
+    assert storm(minimum_n=4).extended(["x", "xy"]).words == ["storm", "xy"]
 
 
 @pytest.mark.fault(27)
 def test_the_same_bytes_in_different_processes(small: Path) -> None:
     """One seed and one worker give the same bytes, whatever the process's hash seed."""
-    assert run_in_a_process(hash_seed=1) == run_in_a_process(hash_seed=2)
+    fasttext_stage.main()
+    here = files(FASTTEXT)
+    environment = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)}
+    assert hash("storm") != int(
+        subprocess.check_output([sys.executable, "-c", "print(hash('storm'))"], env=environment)
+    )
+    subprocess.run([sys.executable, "-m", "stages.paper1.fasttext"], env=environment, check=True)
+    assert files(FASTTEXT) == here
 
 
 def test_no_word_is_frequent_enough(small: Path) -> None:
@@ -94,13 +95,15 @@ def test_lengths_that_exclude_each_other(small: Path) -> None:
 
 
 @pytest.mark.fault(15)
-def test_damaged_n_grams(small: Path) -> None:
+def test_damaged_n_grams(tmp_path: Path) -> None:
     """A model without its n-grams, or with other ones, is refused by name."""
-    fasttext_stage.main()
+    found, config = storm(minimum_n=3), {"buckets": 4, "minimum_n": 3, "maximum_n": 6}
+    found.model.save(tmp_path / "model", config, {NGRAMS: {"ngrams": found.ngrams}})
+    file = tmp_path / "model" / NGRAMS
+    assert SubwordVectors.load(file.parent).ngrams.tolist() == found.ngrams.tolist()
+    write_tensors(file, {"ngrams": found.ngrams[:3]})
     with pytest.raises(InputError, match=r"ngrams\.safetensors: tensor 'ngrams' has shape"):
-        config = json.loads((FASTTEXT / "config.json").read_text())
-        (FASTTEXT / "config.json").write_text(json.dumps(config | {"buckets": 7}))
-        SubwordVectors.load(FASTTEXT)
-    (FASTTEXT / NGRAMS).unlink()
+        SubwordVectors.load(file.parent)
+    file.unlink()
     with pytest.raises(InputError, match=r"ngrams\.safetensors"):
-        SubwordVectors.load(FASTTEXT)
+        SubwordVectors.load(file.parent)

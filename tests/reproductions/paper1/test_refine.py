@@ -13,14 +13,18 @@ from gensim.test.utils import datapath
 from reproductions.paper1.word_vectors import refinement as refine
 from reproductions.paper1.word_vectors.corpus import read_sentences
 from reproductions.paper1.word_vectors.model import WordVectors
+from reproductions.paper1.word_vectors.options import Refine
 from sentence_distillery.io.artifacts import read_table, write_table
 from sentence_distillery.io.ragged import TokenIds
 from stages.paper1 import refine as refine_stage
 from stages.paper1 import skipgram
-from stages.params import load_params
 from stages.paths import CURVES, REFINED, SENTENCES, SKIPGRAM
+from tests.workspace import demo_params
 
 from .conftest import REPULSION, SCHEMA, write_corpus, write_params
+
+CURVE = CURVES / "refine.csv"
+CONTRASTIVE = {"epochs": 2, "batch_size": 64}
 
 
 def curve() -> list[dict[str, float]]:
@@ -28,8 +32,18 @@ def curve() -> list[dict[str, float]]:
         return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
 
 
-CURVE = CURVES / "refine.csv"
-CONTRASTIVE = {"epochs": 2, "batch_size": 64}
+def counters() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path("reports/counters/refine.json").read_text())
+    return found
+
+
+def write_contrastive() -> None:
+    write_params(refine={"objective": "contrastive"}, contrastive=CONTRASTIVE)
+
+
+def written() -> dict[str, bytes]:
+    """Return the bytes of the stage's outputs."""
+    return {path.name: path.read_bytes() for path in (*REFINED.iterdir(), CURVE)}
 
 
 @pytest.fixture
@@ -38,62 +52,47 @@ def trained(workspace: Path) -> Path:
     return workspace
 
 
-def write_contrastive(**changes: Any) -> None:
-    write_params(refine={"objective": "contrastive"}, contrastive=CONTRASTIVE | changes)
-
-
-def written() -> dict[str, bytes]:
-    """Return the bytes of the stage's outputs."""
-    return {path.name: path.read_bytes() for path in (*REFINED.iterdir(), CURVE)}
-
-
-def test_files_and_counters(trained: Path) -> None:
-    refine_stage.main()
+def displacement() -> float:
+    """How far the words have moved, whose counts stay."""
     before, after = WordVectors.load(SKIPGRAM), WordVectors.load(REFINED)
-    assert after.words == before.words
-    assert after.counts.tolist() == before.counts.tolist()
-    lengths = np.linalg.norm(before.vectors, axis=1)
-    moved = (np.linalg.norm(after.vectors - before.vectors, axis=1) / lengths).mean()
-    assert [row["iteration"] for row in curve()] == [1, 2, 3]
-    assert 0 < moved < 0.01
-    assert curve()[-1]["displacement"] == pytest.approx(moved, rel=1e-3)
-    summary = json.loads(Path("reports/counters/refine.json").read_text())
-    assert summary["unit"] == "sentences"
-    assert summary["total"] == 200
-    config = json.loads((REFINED / "config.json").read_text())
-    assert config["learning_rate"] == 1e-4
-    assert config["skipgram"]["window"] == 5
+    assert (after.words, after.counts.tolist()) == (before.words, before.counts.tolist())
+    moves = np.linalg.norm(after.vectors - before.vectors, axis=1) / np.linalg.norm(before.vectors, axis=1)
+    return float(moves.mean())
 
 
-@pytest.mark.parametrize("objective", ["repulsion", "contrastive"])
-@pytest.mark.fault(27)
-def test_the_same_bytes_twice(trained: Path, objective: str) -> None:
-    """One seed makes the same bytes."""
-    write_params(refine=REPULSION | {"objective": objective}, contrastive=CONTRASTIVE)
+def test_repulsion(trained: Path) -> None:
+    """Files and counters, and one seed makes the same bytes."""
     refine_stage.main()
+    assert [row["iteration"] for row in curve()] == [1, 2, 3]
+    assert 0 < displacement() < 0.01
+    assert curve()[-1]["displacement"] == pytest.approx(displacement(), rel=1e-3)
+    assert (counters()["unit"], counters()["total"]) == ("sentences", 200)
+    config = json.loads((REFINED / "config.json").read_text())
+    assert (config["learning_rate"], config["skipgram"]["window"]) == (1e-4, 5)
     first = written()
     refine_stage.main()
     assert written() == first
 
 
-def test_contrastive_files_and_counters(trained: Path) -> None:
+@pytest.mark.fault(27)
+def test_contrastive(trained: Path) -> None:
+    """Files and counters, and one seed makes the same bytes."""
     write_contrastive()
     refine_stage.main()
-    before, after = WordVectors.load(SKIPGRAM), WordVectors.load(REFINED)
-    assert after.words == before.words
     assert list(curve()[0]) == ["iteration", "mean_kl", "displacement", "loss", "related_kl"]
     assert [row["iteration"] for row in curve()] == [1, 2]
-    moved = (np.linalg.norm(after.vectors - before.vectors, axis=1) / np.linalg.norm(before.vectors, axis=1)).mean()
-    assert curve()[-1]["displacement"] == pytest.approx(moved, rel=1e-4)
-    assert moved > 0.05
-    summary = json.loads(Path("reports/counters/refine.json").read_text())
-    known = [sum(word in before.index for word in words) for words in read_sentences(SENTENCES, "content")]
-    assert summary["kept"] == sum(count >= 2 for count in known)
-    assert summary["dropped"] == {"fewer than two known words": sum(count < 2 for count in known)}
+    assert displacement() > 0.05
+    assert curve()[-1]["displacement"] == pytest.approx(displacement(), rel=1e-4)
+    index = WordVectors.load(SKIPGRAM).index
+    known = [sum(word in index for word in words) for words in read_sentences(SENTENCES, "content")]
+    assert counters()["kept"] == sum(count >= 2 for count in known)
+    assert counters()["dropped"] == {"fewer than two known words": sum(count < 2 for count in known)}
     config = json.loads((REFINED / "config.json").read_text())
     assert (config["objective"], config["margin"], config["epochs"]) == ("contrastive", 0.2, 2)
-    assert "iterations" not in config
-    assert config["skipgram"]["window"] == 5
+    assert "iterations" not in config and config["skipgram"]["window"] == 5
+    first = written()
+    refine_stage.main()
+    assert written() == first
 
 
 def test_contrastive_reads_articles_not_sentences_alone(trained: Path) -> None:
@@ -101,14 +100,13 @@ def test_contrastive_reads_articles_not_sentences_alone(trained: Path) -> None:
     write_contrastive()
     refine_stage.main()
     first = (REFINED / "vectors.safetensors").read_bytes()
-    pairs = json.loads(Path("reports/counters/refine.json").read_text())["details"]["pairs"]
+    pairs = counters()["details"]["pairs"]
     for part in sorted(SENTENCES.iterdir()):
         table = read_table(part, SCHEMA)
         offset = 1000 * int(part.stem[-1])
         write_table(part, table.set_column(0, "document", pa.array([offset + row for row in range(len(table))])))
     refine_stage.main()
-    summary = json.loads(Path("reports/counters/refine.json").read_text())
-    assert summary["details"]["pairs"] == summary["kept"] < pairs
+    assert counters()["details"]["pairs"] == counters()["kept"] < pairs
     assert (REFINED / "vectors.safetensors").read_bytes() != first
 
 
@@ -132,10 +130,9 @@ def test_sentences_of_unknown_words_are_counted(trained: Path) -> None:
     refine_stage.main()
     known = set(WordVectors.load(SKIPGRAM).words)
     empty = sum(not known.intersection(words) for words in read_sentences(SENTENCES, "content"))
-    summary = json.loads(Path("reports/counters/refine.json").read_text())
     assert empty >= 2
-    assert summary["dropped"] == {"zero vector": empty}
-    assert summary["total"] == len(list(read_sentences(SENTENCES, "content")))
+    assert counters()["dropped"] == {"zero vector": empty}
+    assert counters()["total"] == len(list(read_sentences(SENTENCES, "content")))
 
 
 def test_no_known_sentence(trained: Path) -> None:
@@ -169,9 +166,8 @@ def test_divergence_keeps_what_was_there(trained: Path, objective: str, rate: fl
     assert written() == before
 
 
-def test_draw_is_seeded_and_without_repeats(workspace: Path) -> None:
-    write_params(refine={"sentences": 5})
-    params = load_params().refine
+def test_draw_is_seeded_and_without_repeats() -> None:
+    params = Refine(**demo_params()["refine"] | {"sentences": 5})
     corpus = TokenIds.from_lists([[number] for number in range(20)])
     drawn = refine.draw(corpus, params).ids.tolist()
     assert drawn == refine.draw(corpus, params).ids.tolist()

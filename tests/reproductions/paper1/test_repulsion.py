@@ -38,15 +38,19 @@ def write_pairs(**names: str) -> None:
     write_json(BENCHMARKS / "provenance.json", {"sets": sets, "absent": {}, "pair_sets": []})
 
 
+def configure(rates: list[float]) -> None:
+    write_params(
+        skipgram={"tokens": "all"},
+        refine={"sentences": 60, "batch_size": 30},
+        repulsion={"learning_rates": rates, "iterations": ITERATIONS},
+    )
+
+
 @pytest.fixture(autouse=True)
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The current directory: 90 sentences of 30 words with vectors, and two pair sets."""
     monkeypatch.chdir(tmp_path)
-    write_params(
-        skipgram={"tokens": "all"},
-        refine={"sentences": 60, "batch_size": 30},
-        repulsion={"learning_rates": RATES, "iterations": ITERATIONS},
-    )
+    configure(RATES)
     draw = np.random.default_rng(1)
     vectors = draw.normal(size=(30, 5)).astype(np.float32) + 1
     WordVectors(WORDS, np.arange(30, 0, -1), vectors).save(SKIPGRAM, {})
@@ -70,17 +74,13 @@ def counters() -> dict[str, Any]:
 
 
 def test_a_row_for_each_rate_and_iteration() -> None:
+    """Iteration 0 is the same at each rate: nothing has moved, and Spearman is that of the unchanged vectors."""
     rows = points()
     assert [(float(row["learning_rate"]), int(row["iteration"])) for row in rows] == [
         (rate, iteration) for rate in RATES for iteration in ITERATIONS
     ]
-    summary = counters()
-    assert (summary["unit"], summary["total"], summary["kept"]) == ("points", 9, 9)
-    assert summary["details"] == {"benchmark": "stsb/dev"}
-
-
-def test_start_is_the_skip_gram_vectors() -> None:
-    """Iteration 0 is the same at each rate: nothing has moved, and Spearman is that of the unchanged vectors."""
+    assert (counters()["unit"], counters()["total"], counters()["kept"]) == ("points", 9, 9)
+    assert counters()["details"] == {"benchmark": "stsb/dev"}
     model = WordVectors.load(SKIPGRAM)
     table = pq.read_table(BENCHMARKS / "stsb.parquet")
     means = [
@@ -89,36 +89,22 @@ def test_start_is_the_skip_gram_vectors() -> None:
     ]
     units = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in means]
     expected = spearmanr((units[0] * units[1]).sum(axis=1), table["score"].to_numpy()).statistic
-    starts = [row for row in points() if row["iteration"] == "0"]
+    starts = [row for row in rows if row["iteration"] == "0"]
     assert [float(row["displacement"]) for row in starts] == [0, 0, 0]
     assert [float(row["spearman"]) for row in starts] == pytest.approx([expected] * 3)
 
 
-def test_lee_where_sts_b_is_absent() -> None:
+def test_without_sts_b() -> None:
+    """Lee is next; without any known set every point is counted as lacking a figure, and the run goes on."""
     write_pairs(lee="test")
-    (BENCHMARKS / "stsb.parquet").unlink()
-    points()
-    assert counters()["details"] == {"benchmark": "lee/test"}
-
-
-def test_no_set_at_all() -> None:
-    """Every point is counted as lacking a figure, and the run goes on."""
+    assert len(points()) == 9 and counters()["details"] == {"benchmark": "lee/test"}
     write_pairs(sick="dev")
-    assert points() == []
-    assert counters()["dropped"] == {"without a figure": 9}
+    assert points() == [] and counters()["dropped"] == {"without a figure": 9}
 
 
 def test_a_rate_that_diverges_ends_early() -> None:
     """Points without a figure are counted, and the others stay."""
-    write_params(
-        skipgram={"tokens": "all"},
-        refine={"sentences": 60, "batch_size": 30},
-        repulsion={"learning_rates": [1e-4, 1e308], "iterations": ITERATIONS},
-    )
-    assert [(row["learning_rate"], row["iteration"]) for row in points()] == [
-        ("0.0001", "0"),
-        ("0.0001", "2"),
-        ("0.0001", "5"),
-        ("1e+308", "0"),
-    ]
+    configure([1e-4, 1e308])
+    found = [(row["learning_rate"], row["iteration"]) for row in points()]
+    assert found == [("0.0001", "0"), ("0.0001", "2"), ("0.0001", "5"), ("1e+308", "0")]
     assert counters()["dropped"] == {"without a figure": 2}

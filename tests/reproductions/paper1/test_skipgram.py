@@ -1,4 +1,4 @@
-"""The skip-gram stage: the words, counts and bytes that it writes."""
+"""The corpus as words, and the skip-gram stage: the words, counts and vectors that it writes."""
 
 import json
 from collections import Counter
@@ -9,32 +9,26 @@ import pytest
 from gensim.models import Word2Vec
 
 from reproductions.paper1.word_vectors import skipgram
-from reproductions.paper1.word_vectors.corpus import read_sentences
+from reproductions.paper1.word_vectors.corpus import read_documents, read_sentences
 from reproductions.paper1.word_vectors.model import WordVectors
 from sentence_distillery.io.artifacts import InputError
 from stages.paper1 import skipgram as skipgram_stage
 from stages.params import load_params
 from stages.paths import SENTENCES, SKIPGRAM
 
-from .conftest import write_params
+from .conftest import write_corpus, write_params
 
 
-def test_words_counts_and_counters(workspace: Path) -> None:
-    skipgram_stage.main()
-    counts = Counter(word for words in read_sentences(SENTENCES, "content") for word in words)
-    frequent = {word: count for word, count in counts.items() if count >= 2}
-    model = WordVectors.load(SKIPGRAM)
-    assert dict(zip(model.words, model.counts.tolist(), strict=True)) == frequent
-    assert (np.diff(model.counts) <= 0).all()
-    assert model.vectors.shape == (len(frequent), 50)
-    summary = json.loads(Path("reports/counters/skipgram.json").read_text())
-    assert summary["unit"] == "words"
-    assert summary["total"] == len(counts)
-    assert summary["kept"] == len(frequent)
-    assert summary["dropped"] == {"rare": len(counts) - len(frequent)}
+def test_sentences_and_their_documents(workspace: Path) -> None:
+    write_corpus(["The rain is over. It rained.", "Sun."], part=0)
+    write_corpus(["A storm. And sun."], part=1)
+    words = [["the", "rain", "is", "over"], ["it", "rained"], ["sun"], ["a", "storm"], ["and", "sun"]]
+    assert list(read_sentences(SENTENCES, "all")) == words
+    assert list(read_sentences(SENTENCES, "content")) == [["rain", "over"], ["rained"], ["sun"], ["storm"], ["sun"]]
+    assert read_documents(SENTENCES).tolist() == [0, 0, 1, 0, 0]
 
 
-def test_vectors_are_those_of_gensim(workspace: Path) -> None:
+def test_words_and_vectors_are_those_of_gensim(workspace: Path) -> None:
     """Counting the words ourselves and streaming the parts has the same result as gensim on the full corpus."""
     skipgram_stage.main()
     sentences = list(read_sentences(SENTENCES, "content"))
@@ -44,6 +38,11 @@ def test_vectors_are_those_of_gensim(workspace: Path) -> None:
     model = WordVectors.load(SKIPGRAM)
     assert model.words == reference.wv.index_to_key
     np.testing.assert_array_equal(model.vectors, reference.wv.vectors)
+    counts = Counter(word for words in sentences for word in words)
+    assert model.counts.tolist() == [counts[word] for word in model.words]
+    summary = json.loads(Path("reports/counters/skipgram.json").read_text())
+    assert (summary["unit"], summary["total"], summary["kept"]) == ("words", len(counts), len(model.words))
+    assert summary["dropped"] == {"rare": len(counts) - len(model.words)}
 
 
 def test_no_word_is_frequent_enough(workspace: Path) -> None:

@@ -1,8 +1,10 @@
 """Pairs and encoders that are quick: a few sentences, and small models of each architecture made from configuration."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
 from transformers import (
@@ -22,6 +24,7 @@ from reproductions.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.teachers.options import Teacher
 from sentence_distillery.teachers.transformer import load_encoder
 from tests.tiny_bert import write_tiny_bert
+from tests.workspace import ROOT
 
 SENTENCES = ("the storm", "the dog hears the police", "a woman", "water and people", "the australian government")
 SHAPE: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -48,6 +51,19 @@ def write_encoder(directory: Path, architecture: str) -> None:
     tokenizer.backend_tokenizer.post_processor = joined
     tokenizer.save_pretrained(directory)
     model_of(architecture, len(tokenizer)).save_pretrained(directory)
+
+
+def link_samples() -> None:
+    """The sample pairs in the current directory."""
+    Path("data").mkdir()
+    Path("data/samples").symlink_to(ROOT / "data/samples")
+
+
+def run_stage(stage: Any, *arguments: str) -> None:
+    """As DVC runs it, with these arguments on the command line."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [stage.__name__, *arguments])
+        stage.main()
 
 
 def reference(directory: Path) -> Teacher:

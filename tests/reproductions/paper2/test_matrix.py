@@ -2,7 +2,6 @@
 
 import csv
 import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -49,18 +48,11 @@ from stages.paper2 import predict as predict_stage
 from stages.paths import COMBINATIONS, PAIR_COST, PAIRS, PARAPHRASE_REPORT, PARAPHRASER, STARTS
 from stages.paths import PARAPHRASE_CELLS as CELLS
 from stages.paths import PARAPHRASE_RESULTS as PARAPHRASE
-from tests.reproductions.paper2.small import encoder, reference, write_encoder
-from tests.workspace import ROOT, write_params
+from tests.reproductions.paper2.small import encoder, link_samples, reference, run_stage, write_encoder
+from tests.workspace import write_params
 
 QUICK = {"epochs": 2, "iterations": 3, "head_epochs": 1}
 STRATEGIES = ("cosine", "siamese", "triplet", "logistic", "cosent", "ranking")
-
-
-def run(module: Any, *cell: str) -> None:
-    """A stage as DVC runs it: the cell on the command line."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", [module.__name__, *cell])
-        module.main()
 
 
 def configure(**changes: object) -> None:
@@ -72,7 +64,7 @@ def configure(**changes: object) -> None:
         "strategies": [*STRATEGIES],
     }
     pairs = {"seeds": [1, 2], "validation_share": 0.3}
-    teacher = {"reference": "tiny", "revision": None, "sha256": None, "maximum_length": 32}
+    teacher = reference(Path("tiny")).model_dump()
     encoders = {"tiny": teacher, "absent": teacher | {"reference": "./nowhere"}}
     modern = {"epochs": 1, "batch_size": 32, "pair_learning_rate": 0.001}
     sections: dict[str, Any] = {"encoders": encoders, "pairs": pairs, "pair_grid": grid, "metric_learning": QUICK}
@@ -87,23 +79,22 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     directory = tmp_path_factory.mktemp("matrix")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(directory)
-        Path("data").mkdir()
-        Path("data/samples").symlink_to(ROOT / "data/samples")
+        link_samples()
         write_encoder(Path("tiny"), "bert")
         configure(benchmarks={"sets": ["samples"]})
         benchmarks.main()
-        run(pair_data)
+        run_stage(pair_data)
         for name in ("tiny", "absent"):
-            run(pair_embeddings, name, "mean")
-            run(paraphrase, name, "mean", "cosine")
-            run(cross_encoder, name, "mean", "combined")
-            run(combinations, name, "mean")
+            run_stage(pair_embeddings, name, "mean")
+            run_stage(paraphrase, name, "mean", "cosine")
+            run_stage(cross_encoder, name, "mean", "combined")
+            run_stage(combinations, name, "mean")
         for strategy in STRATEGIES[1:]:
-            run(paraphrase, "tiny", "mean", strategy)
-        run(paraphrase, "tiny", "mean-combined", "siamese")
-        run(cross_encoder, "tiny", "mean", "modern")
-        run(cross_encoder, "tiny", "mean", "intermediate")
-        run(pair_results)
+            run_stage(paraphrase, "tiny", "mean", strategy)
+        run_stage(paraphrase, "tiny", "mean-combined", "siamese")
+        run_stage(cross_encoder, "tiny", "mean", "modern")
+        run_stage(cross_encoder, "tiny", "mean", "intermediate")
+        run_stage(pair_results)
         yield directory
 
 
@@ -111,6 +102,13 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def workspace(matrix: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(matrix)
     return matrix
+
+
+@pytest.fixture
+def changeable(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy, for cells that are run with other parameters."""
+    shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
+    monkeypatch.chdir(tmp_path / "copy")
 
 
 def result(cell: str, directory: Path = CELLS) -> grid.Cell:
@@ -141,40 +139,36 @@ def report() -> dict[str, Any]:
     return found
 
 
+def about(model: Path) -> dict[str, Any]:
+    found: dict[str, Any] = read_json(model / ABOUT, dict[str, Any])
+    return found
+
+
+def sides_of(split: str) -> list[list[str]]:
+    """Both sentences of each pair."""
+    material = load_pair_data(PAIRS)
+    return [[material.sentences[row] for row in column] for column in material.splits[split].rows.T]
+
+
 def test_the_model_that_a_cell_leaves(workspace: Path) -> None:
     """The mean of the seeds' weights is scored, too; the best on validation is saved, the first of equal ones."""
     cell = result("tiny-mean-siamese")
     assert cell.seeds == [1, 2, grid.SOUP] and cell.there[2].notes == []
     assert not any("seconds" in run.figures for run in cell.there)  # equal cells are equal files
-    assert (
-        read_json(CELLS / "tiny-mean-siamese" / ABOUT, dict[str, Any])["threshold"]
-        == best_of(cell).figures["threshold"]
-    )
-    assert result("tiny-mean-cosine").seeds == [None]
+    assert about(CELLS / "tiny-mean-siamese")["threshold"] == best_of(cell).figures["threshold"]
 
 
 def test_every_strategy_leaves_its_figures(workspace: Path) -> None:
     """For each seed, except for the cosine, which has none; with epochs if something was trained."""
     for strategy in STRATEGIES:
         cell = result(f"tiny-mean-{strategy}")
-        runs = [run for run in cell.there if run.seed != grid.SOUP]
-        assert len(runs) == (1 if strategy == "cosine" else 2)
-        for run in runs:
+        assert cell.seeds == ([None] if strategy == "cosine" else [1, 2, grid.SOUP])
+        for run in cell.there:
             assert len(scores(cell, run)) == 64 and np.isfinite(scores(cell, run)).all()
             assert 0 <= run.figures["accuracy"] <= 1 and 0 <= run.figures["f1"] <= 1
-            assert len(run.notes) == {"cosine": 0, "cosent": 1, "ranking": 1}.get(strategy, 2)
             assert ("cosine accuracy" in run.figures) == (strategy == "logistic")
-
-
-def test_a_head_that_learns_alone_reads_the_test_pairs_of_a_cross_encoder(
-    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
-    monkeypatch.chdir(tmp_path / "copy")
-    configure(metric_learning=QUICK | {"head_epochs": QUICK["epochs"]})
-    run(cross_encoder, "tiny", "mean", "combined")
-    cell = result("tiny-mean-combined", STARTS)
-    assert len(set(scores(cell, cell.there[0]))) > 1
+        epochs = {"cosine": 0, "cosent": 1, "ranking": 1}.get(strategy, 2)
+        assert {len(run.notes) for run in cell.there if run.seed != grid.SOUP} == {epochs}
 
 
 def test_a_tuned_start_is_not_judged_on_what_it_learnt_from(workspace: Path) -> None:
@@ -197,19 +191,13 @@ def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "rule"),
-    [
-        (CELLS / "tiny-mean-logistic", "accuracy"),
-        (CELLS / "tiny-mean-cosent", "logistic"),
-    ],
+    ("cell", "rule"), [(CELLS / "tiny-mean-logistic", "accuracy"), (CELLS / "tiny-mean-cosent", "logistic")]
 )
 def test_the_rule_of_a_threshold_is_that_of_the_section(workspace: Path, cell: Path, rule: ThresholdRule) -> None:
     """`metric_learning` or `modern_learning`; the model that a cell leaves is its best one."""
-    material = load_pair_data(PAIRS)
-    validation = material.splits["validation"]
-    sides = [[material.sentences[row] for row in column] for column in validation.rows.T]
-    found_scores = Paraphraser.load(cell).scores(*sides)
-    found = {name: cross_validated(found_scores, validation.labels, Folds(5, 1, name)).value for name in RULES}
+    labels = load_pair_data(PAIRS).splits["validation"].labels
+    found_scores = Paraphraser.load(cell).scores(*sides_of("validation"))
+    found = {name: cross_validated(found_scores, labels, Folds(5, 1, name)).value for name in RULES}
     assert best_of(result(cell.name, cell.parent)).figures["threshold"] == pytest.approx(found[rule], abs=1e-4)
     assert abs(found["accuracy"] - found["logistic"]) > 1e-3
 
@@ -217,8 +205,7 @@ def test_the_rule_of_a_threshold_is_that_of_the_section(workspace: Path, cell: P
 @pytest.mark.parametrize(("recipe", "both_orders"), [("modern", True), ("combined", False)])
 def test_a_cross_encoder_scores_both_orders(workspace: Path, recipe: str, both_orders: bool) -> None:
     """With `both_orders` its score is the mean logit's, in the stage and in `predict`."""
-    material = load_pair_data(PAIRS)
-    sides = [[material.sentences[row] for row in column] for column in material.splits["test"].rows.T]
+    sides = sides_of("test")
     found = Paraphraser.load(STARTS / f"tiny-mean-{recipe}")
     one_way = replace(found, both_orders=False)
     there, back = (one_way.scores(*each).astype(float) for each in (sides, sides[::-1]))
@@ -260,13 +247,13 @@ def test_an_intermediate_task_without_scores(workspace: Path, name: str, problem
         intermediate_task(name).examples(load_pair_data(PAIRS), model, Counters("pairs"))
 
 
-def test_a_head_that_learns_alone_reads_the_encoder_as_the_intermediate_task_left_it(
-    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
-    monkeypatch.chdir(tmp_path / "copy")
-    configure(modern_learning={"epochs": 1, "batch_size": 32, "pair_learning_rate": 0.001, "head_epochs": 1})
-
+def test_a_head_that_learns_alone(changeable: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads the test pairs of a cross-encoder, and the encoder as the intermediate task left it."""
+    alone = {"epochs": 1, "batch_size": 32, "pair_learning_rate": 0.001, "head_epochs": 1}
+    configure(metric_learning=QUICK | {"head_epochs": QUICK["epochs"]}, modern_learning=alone)
+    run_stage(cross_encoder, "tiny", "mean", "combined")
+    cell = result("tiny-mean-combined", STARTS)
+    assert len(set(scores(cell, cell.there[0]))) > 1
     learn, seen = Training.run, []
 
     def checked(self: Training, examples: Examples) -> Notes:
@@ -279,37 +266,28 @@ def test_a_head_that_learns_alone_reads_the_encoder_as_the_intermediate_task_lef
         return learn(self, examples)
 
     monkeypatch.setattr(Training, "run", checked)
-    run(cross_encoder, "tiny", "mean", "intermediate")
+    run_stage(cross_encoder, "tiny", "mean", "intermediate")
     assert seen == [1, 2]
 
 
-def test_an_intermediate_task_that_is_absent(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
-    monkeypatch.chdir(tmp_path / "copy")
+def test_an_intermediate_task_that_is_absent(changeable: None) -> None:
     configure(intermediate={"set": "stsb", "epochs": 1, "learning_rate": 0.001})
-    run(cross_encoder, "tiny", "mean", "intermediate")
+    run_stage(cross_encoder, "tiny", "mean", "intermediate")
     assert result("tiny-mean-intermediate", STARTS).unavailable == Unavailable("the set stsb is absent")
 
 
 @pytest.mark.fault(27)
-def test_a_cell_that_was_run_again_is_the_same(workspace: Path) -> None:
+def test_a_cell_that_was_run_again_is_the_same(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is trained a second time: its checkpoint has every epoch."""
-    before = result("tiny-mean-triplet")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PairEncoder, "forward", _refuse_gradients(PairEncoder.forward))
-        run(paraphrase, "tiny", "mean", "triplet")
-    after = result("tiny-mean-triplet")
-    assert after.table == before.table
-    for one, other in zip(before.there, after.there, strict=True):
-        assert one == other
+    before, forward = result("tiny-mean-triplet"), PairEncoder.forward
 
-
-def _refuse_gradients(group: Any) -> Any:
-    def checked(self: PairEncoder, tokens: Any) -> Any:
+    def untrained(self: PairEncoder, tokens: Any) -> Any:
         assert not self.training, "a finished cell is trained again"
-        return group(self, tokens)
+        return forward(self, tokens)
 
-    return checked
+    monkeypatch.setattr(PairEncoder, "forward", untrained)
+    run_stage(paraphrase, "tiny", "mean", "triplet")
+    assert result("tiny-mean-triplet") == before
 
 
 def test_weights_that_are_not_here(workspace: Path) -> None:
@@ -359,9 +337,7 @@ def test_the_winner_is_chosen_on_validation_pairs(workspace: Path) -> None:
     assert best[winning].figures["validation"] == max(one.figures["validation"] for one in best.values())
     assert read_json(PARAPHRASER / "winner.json", dict[str, Any]) == {"winner": winning}
     winner = Paraphraser.load(PARAPHRASER)
-    material = load_pair_data(PAIRS)
-    sides = [[material.sentences[row] for row in column] for column in material.splits["test"].rows.T]
-    np.testing.assert_allclose(winner.scores(*sides), scores(known[winning], best[winning]), atol=1e-4)
+    np.testing.assert_allclose(winner.scores(*sides_of("test")), scores(known[winning], best[winning]), atol=1e-4)
     assert winner.threshold == best[winning].figures["threshold"]
 
 
@@ -388,18 +364,18 @@ def test_figures_as_rows(workspace: Path) -> None:
 @pytest.mark.parametrize("model", [STARTS / "tiny-mean-combined", CELLS / "tiny-mean-logistic", PARAPHRASER])
 def test_predict(workspace: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Path) -> None:
     """Of two sentences, and of a file; a cross-encoder, a head, and a cosine."""
-    predict_stage.main(["The dog hears the police.", "The storm.", "--model", str(model)])
+    pairs = [("The dog hears the police.", "The storm."), ("A woman.", "A woman.")]
+    predict_stage.main([*pairs[0], "--model", str(model)])
     first = capsys.readouterr().out
     assert "paraphrases: score " in first and ", threshold " in first
     source, target = tmp_path / "pairs.csv", tmp_path / "decided.csv"
-    source.write_text("sentence1,sentence2\nThe dog hears the police.,The storm.\nA woman.,A woman.\n")
+    source.write_text("sentence1,sentence2\n" + "".join(f"{one},{other}\n" for one, other in pairs))
     predict_stage.main(["--file", str(source), "--output", str(target), "--model", str(model)])
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert f"score {rows[0]['score']}" in first
-    assert {row["paraphrase"] for row in rows} <= {"0", "1"} and len(rows) == 2
-    decided = predict(model, [("The dog hears the police.", "The storm."), ("A woman.", "A woman.")])
+    decided = predict(model, pairs)
     assert [f"{score:.4f}" for score in decided.scores] == [row["score"] for row in rows]
-    assert decided.paraphrase.tolist() == [row["paraphrase"] == "1" for row in rows]
+    assert [str(int(each)) for each in decided.paraphrase] == [row["paraphrase"] for row in rows]
     assert decided.paraphrase.tolist() == (decided.scores >= decided.threshold).tolist()
 
 
@@ -408,7 +384,7 @@ def test_predict_says_when_it_decides_all_alike(
     workspace: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, threshold: float, warned: bool
 ) -> None:
     model = shutil.copytree(PARAPHRASER, tmp_path / "model")
-    write_json(model / ABOUT, read_json(model / ABOUT, dict[str, Any]) | {"threshold": threshold})
+    write_json(model / ABOUT, about(model) | {"threshold": threshold})
     predict_stage.main(["The storm.", "The storm.", "--model", str(model)])
     assert ("all pairs get the same decision" in capsys.readouterr().err) is warned
 
@@ -463,8 +439,8 @@ def searched(matrix: Path) -> list[Result]:
     """Rates of a cross-encoder, 0.005 among them, which is that of the matrix; then those of a bi-encoder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(matrix)
-        run(search_rates, "tiny", "mean", "pair", "0.005", "1e30", "0.1")
-        run(search_rates, "tiny", "mean", "siamese", "0.002")
+        run_stage(search_rates, "tiny", "mean", "pair", "0.005", "1e30", "0.1")
+        run_stage(search_rates, "tiny", "mean", "siamese", "0.002")
         (file,) = (paths.PARAPHRASE_RUNS / "rates").glob("*.csv")
         command = file.read_text(encoding="utf-8").splitlines()[0]
         assert command.count("stages.paper2.search_rates tiny mean") == 2
@@ -482,10 +458,8 @@ def test_each_rate_is_judged_on_validation_pairs(searched: list[Result], workspa
     assert list(tried) == ["0.005", "0.1", "1e+30"]
     assert tried["0.005"].number == pytest.approx(cell.there[0].figures["validation"], abs=1e-4)
     assert tried["1e+30"].value == rates.DIVERGED
-    (chosen,) = rate_rows(searched, "pair", "test").values()
-    assert tried[chosen.protocol.removeprefix("learning rate ")].number == max(
-        row.number or 0 for row in tried.values()
-    )
+    ((rate, chosen),) = rate_rows(searched, "pair", "test").items()
+    assert tried[rate].number == max(row.number or 0 for row in tried.values())
     assert chosen.low is not None and chosen.number is not None and chosen.low <= chosen.number
 
 

@@ -14,13 +14,13 @@ from sentence_distillery.corpus.fingerprints import fingerprint, fingerprints
 from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
 from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.teachers.options import Teacher
 from sentence_distillery.teachers.transformer import TransformerEncoder, load_encoder
 from stages.paper1 import simcse as simcse_stage
 from stages.paper1.simcse import CHECKPOINT
 from stages.params import Params
 from stages.paths import BENCHMARKS, SIMCSE
 from tests.reproductions.paper1.conftest import write_corpus
+from tests.reproductions.paper2.small import reference
 from tests.sentence_distillery.teachers.conftest import on_the_processor as on_the_processor
 from tests.tiny_bert import write_tiny_bert
 from tests.workspace import demo_params, write_params
@@ -62,7 +62,7 @@ def configure(**changes: object) -> None:
 
 def encoder(directory: Path) -> TransformerEncoder:
     write_tiny_bert(directory)
-    return load_encoder(Teacher(reference=str(directory), revision=None, sha256=None, maximum_length=32))
+    return load_encoder(reference(directory))
 
 
 def weights(found: TransformerEncoder) -> torch.Tensor:
@@ -150,16 +150,12 @@ def test_the_stage_writes_an_encoder(workspace: Path, objective: str) -> None:
     config = json.loads((SIMCSE / CONFIG).read_text())
     count = {"unsupervised": 24, "supervised": 2}[objective]
     assert (config["absent"], config["objective"], config["examples"]) == (None, objective, count)
-    tuned, base = (
-        load_encoder(Teacher(reference=name, revision=None, sha256=None, maximum_length=32))
-        for name in (str(SIMCSE), "tiny")
-    )
+    tuned, base = (load_encoder(reference(directory)) for directory in (SIMCSE, Path("tiny")))
     assert not torch.equal(weights(tuned), weights(base))
     assert tuned.token_ids(TEXTS) == base.token_ids(TEXTS)
     summary = json.loads(Path("reports/counters/simcse.json").read_text())
-    assert summary["kept"] == count and summary["dropped"].get("sentence in an evaluation set", 0) == (
-        objective == "supervised"
-    )
+    assert summary["kept"] == count
+    assert summary["dropped"].get("sentence in an evaluation set", 0) == (objective == "supervised")
 
 
 @pytest.mark.parametrize(

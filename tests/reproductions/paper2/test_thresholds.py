@@ -5,32 +5,19 @@ import pytest
 
 from reproductions.paper2.pairs.thresholds import Folds, accuracy, best_threshold, cross_validated, even_odds, f1
 
-LABELS = np.array([0, 1, 1], np.int8)
-
 
 def test_half_way_between_the_scores() -> None:
-    assert best_threshold(np.array([0.2, 0.6, 0.8], np.float32), LABELS) == pytest.approx(0.4)
-
-
-def test_no_threshold_parts_equal_scores() -> None:
-    """Of 0.5, 0.5 and 0.9 with labels 0, 1, 1 no threshold is right about all."""
-    scores = np.array([0.5, 0.5, 0.9], np.float32)
-    found = best_threshold(scores, LABELS)
-    assert accuracy(scores, LABELS, found) == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize("label", [0, 1])
-def test_one_label_only(label: int) -> None:
-    scores = np.array([0.1, 0.2], np.float32)
-    labels = np.array([label, label], np.int8)
-    assert accuracy(scores, labels, best_threshold(scores, labels)) == 1.0
+    scores, labels = np.array([0.2, 0.6, 0.8], np.float32), np.array([0, 1, 1], np.int8)
+    assert best_threshold(scores, labels) == pytest.approx(0.4)
 
 
 def test_no_other_threshold_is_better() -> None:
+    """Of scores with ties; in the first two rounds all labels are 0, or all are 1."""
     generator = np.random.default_rng(1)
-    for _ in range(20):
-        scores = generator.integers(0, 12, 40).astype(np.float32)  # with ties
-        labels = generator.integers(0, 2, 40).astype(np.int8)
+    for label in (0, 1, *[None] * 20):
+        scores = generator.integers(0, 12, 40).astype(np.float32)
+        drawn = generator.integers(0, 2, 40) if label is None else np.full(40, label)
+        labels = drawn.astype(np.int8)
         tried = max(accuracy(scores, labels, bound) for bound in np.arange(-0.5, 13))
         assert accuracy(scores, labels, best_threshold(scores, labels)) == pytest.approx(tried)
 

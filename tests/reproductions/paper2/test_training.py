@@ -77,8 +77,7 @@ def test_the_head_learns_alone_at_first(directory: Path, tmp_path: Path) -> None
     assert not (tmp_path / "x.safetensors").exists()
 
 
-@pytest.mark.parametrize("strategy", ["siamese", "triplet"])
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize(("strategy", "precision"), [("siamese", "float32"), ("triplet", "bfloat16")])
 def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, strategy: str, precision: str) -> None:
     """Only after training have the pairs of label 1 higher cosines than those of label 0."""
     update = {"epochs": 10, f"{strategy}_learning_rate": 0.5, "halve_every": None, "precision": precision}
@@ -96,14 +95,8 @@ def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, str
 
 def test_a_gradient_longer_than_clip_norm_is_shortened(directory: Path, tmp_path: Path) -> None:
     """One step of plain SGD goes as far as rate times the gradient's norm, at most as far as rate times `clip_norm`."""
-    plain = {
-        "epochs": 1,
-        "iterations": 1,
-        "head_epochs": 0,
-        "momentum": 0.0,
-        "weight_decay": 0.0,
-        "siamese_learning_rate": 0.5,
-    }
+    plain = {"epochs": 1, "iterations": 1, "head_epochs": 0, "momentum": 0.0, "weight_decay": 0.0}
+    plain["siamese_learning_rate"] = 0.5
     ways = []
     for limit in (None, 1e6, 1e-3):
         learning = PAPER.model_copy(update={**plain, "clip_norm": limit})

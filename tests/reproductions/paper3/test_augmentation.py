@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-import yaml
 
 from reproductions.grid.cell import read_cell
 from reproductions.paper3.component_focus.augmentation import neighbours
@@ -28,31 +27,28 @@ from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
-from stages.paper3 import augmented_pairs as augmented_pairs
+from stages.paper3 import augmented_pairs
 from stages.paper3 import component_focus as component_focus_stage
-from stages.params import PARAMS
-from tests.reproductions.paper2.small import reference, write_encoder
+from tests.reproductions.paper2.small import reference, run_stage, write_encoder
 from tests.sentence_distillery.distillation.conftest import files
-from tests.workspace import ROOT, write_params
+from tests.workspace import write_params
 
 TASK = "samples+augmented"
 INPUTS = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
 
 
-def settings(**changes: object) -> None:
+def settings(enabled: bool = True, **changes: object) -> None:
     encoders = {"small": reference(Path("small")).model_dump()}
     encoders["away"] = encoders["small"] | {"reference": "./nowhere"}
     given = {"teacher": "small", "pairs": 50, "nearest": 8} | changes
-    write_params(encoders=encoders, benchmarks={"sets": ["samples"]}, augmented_pairs=given)
+    training = {"enabled": enabled}
+    benchmarks = {"sets": ["samples"]}
+    write_params(encoders=encoders, benchmarks=benchmarks, augmented_pairs=given, component_training=training)
 
 
-@pytest.fixture(autouse=True)
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def workspace(samples: None) -> None:
     """Prepare a demo run up to this stage, with a small teacher."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/samples").symlink_to(ROOT / "data/samples")
     Path("small").mkdir()
     write_encoder(Path("small"), "bert")
     settings()
@@ -60,15 +56,13 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_table(paths.TREES / "part-00000.parquet", to_table([], []))
 
 
-def make(monkeypatch: pytest.MonkeyPatch, task: str = TASK) -> pa.Table:
-    monkeypatch.setattr("sys.argv", ["augmented_pairs", task])
-    augmented_pairs.main()
+def make(task: str = TASK) -> pa.Table:
+    run_stage(augmented_pairs, task)
     return read_table(paths.AUGMENTED_PAIRS / task / AUGMENTED_TABLE, TRAINING)
 
 
-def run_cell(monkeypatch: pytest.MonkeyPatch, task: str) -> Path:
-    monkeypatch.setattr("sys.argv", ["component_focus", "small", task, "0.0"])
-    component_focus_stage.main()
+def run_cell(task: str) -> Path:
+    run_stage(component_focus_stage, "small", task, "0.0")
     return paths.COMPONENT_FOCUS / f"small-{task}-0.0"
 
 
@@ -100,13 +94,13 @@ def test_the_same_vector_twice_is_no_pair_with_itself() -> None:
     assert sorted(map(tuple, pairs.tolist())) == [(0, 1), (0, 2), (1, 2)]
 
 
-def test_people_first_then_the_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_first_then_the_teacher(workspace: None) -> None:
     """share = 0 keeps the human ratings, 1 the teacher's scores; between them the result is linear."""
     train = task_pairs("samples", INPUTS, Counters("pairs"))["train"]
     tables = {}
     for share in (0.0, 0.25, 1.0):
         settings(share=share)
-        tables[share] = make(monkeypatch)
+        tables[share] = make()
     alone, quarter, teacher = (table["score"].to_numpy() for table in tables.values())
     count = len(train.sentences1)
     table = tables[0.0]
@@ -121,10 +115,10 @@ def test_people_first_then_the_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.fault(18)
-def test_augmented_pairs_are_of_no_split(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_augmented_pairs_are_of_no_split(workspace: None) -> None:
     """No evaluation pair is trained on, and no training pair occurs twice."""
     settings(pairs=100_000, nearest=100_000)
-    table = make(monkeypatch)
+    table = make()
     train = task_pairs("samples", INPUTS, Counters("pairs"))["train"]
     new = table.slice(len(train.sentences1))
     sentences = {*train.sentences1, *train.sentences2}
@@ -140,23 +134,23 @@ def test_augmented_pairs_are_of_no_split(monkeypatch: pytest.MonkeyPatch) -> Non
     assert counted["kept"] == table.num_rows
 
 
-def test_each_seed_of_the_teacher_has_a_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_seed_of_the_teacher_has_a_say(workspace: None) -> None:
     scores = {}
     for seeds in ((1,), (2,), (1, 2)):
         settings(seeds=list(seeds), share=1.0)
-        scores[seeds] = make(monkeypatch)["score"].to_numpy()
+        scores[seeds] = make()["score"].to_numpy()
     assert (scores[1,] != scores[2,]).any()
     assert scores[1, 2] == pytest.approx((scores[1,] + scores[2,]) / 2, abs=1e-6)
 
 
-def test_a_cell_learns_from_them(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_cell_learns_from_them(workspace: None, caplog: pytest.LogCaptureFixture) -> None:
     """And the teacher, which is a cell of the grid itself, is not trained a second time there."""
     caplog.set_level("INFO")
     settings(seeds=[1])
-    table = make(monkeypatch)
+    table = make()
     about = read_json(paths.AUGMENTED_PAIRS / TASK / AUGMENTED_ABOUT, dict[str, Any])
     assert about["rated"] + about["augmented"] == table.num_rows
-    cells = [run_cell(monkeypatch, task) for task in ("samples", TASK)]
+    cells = [run_cell(task) for task in ("samples", TASK)]
     assert "resumed after 1 of small-samples-0.0-1" in caplog.text
     alone, more = map(read_cell, cells)
     assert {str(run.seed): run.notes for run in alone.there if run.seed == 1} == about["seeds"]
@@ -167,11 +161,11 @@ def test_a_cell_learns_from_them(monkeypatch: pytest.MonkeyPatch, caplog: pytest
 
 
 @pytest.mark.fault(27)
-def test_two_runs_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_runs_write_the_same_bytes(workspace: None) -> None:
     """The second from the checkpoints of the first."""
-    make(monkeypatch)
+    make()
     found = files(paths.AUGMENTED_PAIRS / TASK)
-    make(monkeypatch)
+    make()
     assert files(paths.AUGMENTED_PAIRS / TASK) == found
 
 
@@ -185,15 +179,10 @@ def test_two_runs_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.fault(24)
-def test_what_is_absent_is_said(
-    monkeypatch: pytest.MonkeyPatch, task: str, teacher: str, enabled: bool, reason: str
-) -> None:
+def test_what_is_absent_is_said(workspace: None, task: str, teacher: str, enabled: bool, reason: str) -> None:
     """The cell of that task has the same message."""
-    settings(teacher=teacher)
-    params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
-    params["component_training"]["enabled"] = enabled
-    PARAMS.write_text(yaml.safe_dump(params), encoding="utf-8")
-    assert make(monkeypatch, task).num_rows == 0
+    settings(enabled, teacher=teacher)
+    assert make(task).num_rows == 0
     assert read_json(paths.AUGMENTED_PAIRS / task / AUGMENTED_ABOUT, dict[str, Any])["absent"] == reason
     if task != "samples":
-        assert read_cell(run_cell(monkeypatch, task)).unavailable == Unavailable(reason)
+        assert read_cell(run_cell(task)).unavailable == Unavailable(reason)

@@ -1,6 +1,5 @@
 """Cross-encoders of paper 3: a small one learns what is in the other sentence."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +18,8 @@ from stages import paths
 from stages.benchmarks import benchmarks
 from stages.paper3 import cross_encoder as stage
 from stages.stage import written_before
-from tests.reproductions.paper2.small import reference, write_encoder
-from tests.workspace import ROOT, write_params
+from tests.reproductions.paper2.small import reference, run_stage, write_encoder
+from tests.workspace import write_params
 
 LEFT = ["the storm", "the dog", "a woman", "water", "the police"]
 
@@ -62,29 +61,20 @@ def test_its_rows_stand_beside_those_of_bi_encoders() -> None:
     assert [name for name, _ in table.blocks[-1][1]] == ["tiny, cross-encoder"]
 
 
-def test_the_command_keeps_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_keeps_its_figures(samples: None) -> None:
     """On the sample pairs, with two seeds; the first line says how they were made."""
-    monkeypatch.chdir(tmp_path)
-    Path("data").mkdir()
-    Path("data/samples").symlink_to(ROOT / "data/samples")
     write_encoder(Path("tiny"), "bert")
-    teacher = {"reference": "tiny", "revision": None, "sha256": None, "maximum_length": 32}
-    training = {"epochs": 1, "seeds": [1, 2]}
-    write_params(encoders={"tiny": teacher}, component_training=training, benchmarks={"sets": ["samples"]})
+    encoders, training = {"tiny": reference(Path("tiny")).model_dump()}, {"epochs": 1, "seeds": [1, 2]}
+    write_params(encoders=encoders, component_training=training, benchmarks={"sets": ["samples"]})
     benchmarks.main()
-    monkeypatch.setattr(sys, "argv", ["cross_encoder", "tiny", "samples"])
-    stage.main()
+    run_stage(stage, "tiny", "samples")
     (file,) = paths.COMPONENT_RUNS.glob("*.csv")
     assert file.name == "samples.csv"
     found = read_results(file)
-    assert [(row.metric, row.seeds, row.strategy) for row in found] == [
-        ("pearson", 2, "cross-encoder"),
-        ("spearman", 2, "cross-encoder"),
-    ]
-    first = file.read_text(encoding="utf-8").splitlines()[0]
-    assert first.startswith(
-        "# python -m stages.paper3.cross_encoder tiny samples, component_training.precision=float32;"
-    )
+    assert [row.metric for row in found] == ["pearson", "spearman"]
+    assert {(row.seeds, row.strategy) for row in found} == {(2, "cross-encoder")}
+    command = "# python -m stages.paper3.cross_encoder tiny samples, component_training.precision=float32;"
+    assert file.read_text(encoding="utf-8").startswith(command)
     assert {row.n for row in found} == {len(BenchmarkData(paths.BENCHMARKS).pairs("samples", "test").sentences1)}
 
     for name in ("another", "a third"):

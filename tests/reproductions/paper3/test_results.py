@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from reproductions.grid.axes import Place
-from reproductions.grid.cell import SCHEMA, SOUP, TEST, Cell, TrainedRun, read_cell, table_of, write_cell
+from reproductions.grid.cell import SCHEMA, SOUP, TEST, Cell, TrainedRun, table_of
 from reproductions.paper3 import results as focus
 from reproductions.paper3 import section as paper_3
 from reproductions.paper3.claims import claims
@@ -133,6 +133,22 @@ def test_a_learnt_weight_is_no_place_on_the_grid() -> None:
     assert (gain.weight, gain.metric, verdict(gain)) == ("roles", "pearson gain", "better")
 
 
+def test_the_parts_of_a_cell() -> None:
+    """Trained with seeds, the mean of their weights, and untrained; one that is absent has the reason."""
+    seeds = [None, 1, 2, SOUP]
+    known: dict[str, list[Any]] = {"rating": [0.0, 0.5, 1.0], "score": [0.1, 0.3, 0.2]}
+    known |= {"label": ["A"] * 3, "predicted": ["A", "B", "A"]}
+    table = pa.concat_tables([table_of(seed, {TEST: known}) for seed in seeds])
+    parts = Cell(Place(encoder="tiny", task="sick", weight=0.2), list(map(TrainedRun, seeds)), table).parts()
+    names = [cell_figures(each)[0].system for each in parts]
+    assert names == ["tiny, W_cf = 0.2", "tiny, model soup, W_cf = 0.2", "tiny, untrained, W_cf = 0.2"]
+    assert parts[0].column("score").tolist() == [pytest.approx([0.1, 0.3, 0.2])] * 2
+    assert parts[2].right.tolist() == [[True, False, True]]
+    reason = Unavailable("weights not available here")
+    absent = Cell(Place(encoder="tiny", task="sick", weight=0.3), reason)
+    assert {row.value for row in cell_figures(absent)} == {reason}
+
+
 def write_sick(directory: Path, pairs: PairSet) -> BenchmarkData:
     """A directory of benchmark sets with the test split of one."""
     columns = [["test"] * 3, pairs.sentences1, pairs.sentences2, pairs.scores, [None] * 3]
@@ -147,10 +163,8 @@ def test_an_encoder_that_takes_the_component_at_inference_alone(tmp_path: Path) 
     """Any function of texts; a sentence without a tree is its own component, so its direction does not change."""
     texts = ["Dogs bark today", "Dogs bark", "a", "b", "c", "d", "e"]
     known = dict(zip(texts, np.random.default_rng(3).standard_normal((7, 8)).astype(np.float32), strict=True))
-    tags = ["NOUN", "VERB", "NOUN"]
-    tree = Tree(
-        texts[0].split(), ["dog", "bark", "today"], tags, ["NNS", "VBP", "NN"], [2, 0, 2], ["nsubj", "root", "obl"]
-    )
+    words, tags = texts[0].split(), ["NOUN", "VERB", "NOUN"]
+    tree = Tree(words, words, tags, ["NNS", "VBP", "NN"], [2, 0, 2], ["nsubj", "root", "obl"])
     pairs = PairSet("sick", "test", [texts[0], "a", "b"], ["c", "d", "e"], RATINGS[:3], None, (0.0, 1.0))
     inputs = Inputs(write_sick(tmp_path, pairs), tmp_path / "augmented")
     changed = demo_params()["component_focus"] | {"tasks": ["sick"], "weights": [0.2, "one"]}
@@ -168,24 +182,6 @@ def test_an_encoder_that_takes_the_component_at_inference_alone(tmp_path: Path) 
         two = [[vectors[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]
         expected = [u @ v / np.sqrt((u @ u) * (v @ v)) for u, v in zip(*two, strict=True)]
         assert found.column("score")[0] == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_cell_on_disk(tmp_path: Path) -> None:
-    seeds = [None, 1, 2, SOUP]
-    known: dict[str, list[Any]] = {"rating": [0.0, 0.5, 1.0], "score": [0.1, 0.3, 0.2]}
-    known |= {"label": ["A"] * 3, "predicted": ["A", "B", "A"]}
-    table = pa.concat_tables([table_of(seed, {TEST: known}) for seed in seeds])
-    write_cell(tmp_path, Cell(Place(encoder="tiny", task="sick", weight=0.2), list(map(TrainedRun, seeds)), table))
-    trained, mean, untrained = read_cell(tmp_path).parts()
-    names = [cell_figures(each)[0].system for each in (trained, mean, untrained)]
-    assert names == ["tiny, W_cf = 0.2", "tiny, model soup, W_cf = 0.2", "tiny, untrained, W_cf = 0.2"]
-    assert [each.seeds for each in (trained, mean, untrained)] == [[1, 2], [SOUP], [None]]
-    assert trained.column("score").tolist() == [pytest.approx([0.1, 0.3, 0.2])] * 2
-    assert untrained.right.tolist() == [[True, False, True]]
-    absent = Cell(Place(encoder="tiny", task="sick", weight=0.3), Unavailable("weights not available here"))
-    write_cell(tmp_path, absent)
-    assert read_cell(tmp_path) == absent
-    assert {row.value for row in cell_figures(absent)} == {Unavailable("weights not available here")}
 
 
 def row(weight: float, metric: str, value: float, protocol: str = "ten folds") -> Result:
@@ -218,6 +214,14 @@ def test_accuracies_of_different_protocols_stand_apart() -> None:
     assert [name for name, _ in grid.blocks[0][1]] == ["SICK, ten folds, tiny", "SICK, other folds, tiny"]
 
 
+def test_some_trees_are_shown() -> None:
+    trees = {f"text {n}": Tree(["a"] * 6, ["a"] * 6, ["X"] * 6, ["X"] * 6, [0] * 6, ["root"] * 6) for n in range(40)}
+    found = focus.shown(trees)
+    assert len(found) == focus.SHOWN
+    assert json.loads(json.dumps(found)) == found
+    assert [drawing.component for drawing in paper_3.drawings({"trees": found})] == ["a a a a a a"] * focus.SHOWN
+
+
 def test_figure_3_starts_at_nothing_gained() -> None:
     """Each gain over the cell at 0 with the same seeds; no gain of a learnt weight or of one above 1."""
     gain = replace(row(1.0, "pearson gain", 0.1), low=0.05, high=0.15)
@@ -225,13 +229,3 @@ def test_figure_3_starts_at_nothing_gained() -> None:
     paper, ours = paper_3.figure_3([replace(gain, dataset="samples", weight=2.0), gain, *others])
     assert "CF-BERT-large" in paper.title
     assert "10 at 1" in ours.alt and "0 at 0" in ours.alt
-
-
-def test_some_trees_are_shown(tmp_path: Path) -> None:
-    from reproductions.paper3.syntax.trees import Tree
-
-    trees = {f"text {n}": Tree(["a"] * 6, ["a"] * 6, ["X"] * 6, ["X"] * 6, [0] * 6, ["root"] * 6) for n in range(40)}
-    found = focus.shown(trees)
-    assert len(found) == focus.SHOWN
-    assert json.loads(json.dumps(found)) == found
-    assert [drawing.component for drawing in paper_3.drawings({"trees": found})] == ["a a a a a a"] * focus.SHOWN

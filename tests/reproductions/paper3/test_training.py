@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 import torch
-import yaml
 from safetensors import safe_open
 from safetensors.torch import load_file
 from transformers import AutoModel
@@ -50,47 +49,19 @@ from sentence_distillery.evaluation.sets.data import PROVENANCE, BenchmarkData, 
 from sentence_distillery.io.artifacts import InputError, read_json, read_table, write_json, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.teachers.options import Teacher
-from sentence_distillery.teachers.transformer import load_encoder
 from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
 from stages.paper3 import component_focus as component_focus_stage
 from stages.paper3 import component_weights
-from stages.params import PARAMS as PARAMS_FILE
 from stages.params import load_params
 from tests.halting import halted, halting_before_file
+from tests.reproductions.paper2.small import reference, run_stage
+from tests.reproductions.paper3.conftest import DOG, TEXT
 from tests.sentence_distillery.distillation.conftest import files
-from tests.workspace import ROOT, write_params
+from tests.workspace import write_params
 
 INPUTS = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
-DOG = Tree(
-    ["the", "dog", "drinks", "the", "cold", "water"],
-    ["the", "dog", "drink", "the", "cold", "water"],
-    ["DET", "NOUN", "VERB", "DET", "ADJ", "NOUN"],
-    ["DT", "NN", "VBZ", "DT", "JJ", "NN"],
-    [2, 3, 0, 6, 6, 3],
-    ["det", "nsubj", "root", "det", "amod", "obj"],
-)
-TEXT = "the dog drinks the cold water"
-PARAMS = ComponentTraining(
-    enabled=True,
-    seeds=[1],
-    pooling="mean",
-    order="before_pooling",
-    prepositional_objects=True,
-    label_weight=1.0,
-    epochs=2,
-    batch_size=2,
-    learning_rate=1e-3,
-    warm_up=0.1,
-    precision="float32",
-)
-
-
-@pytest.fixture
-def encoder(tiny: Path) -> PairEncoder:
-    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
-    return PairEncoder(load_encoder(teacher), Pooling.MEAN)
+PARAMS = ComponentTraining(batch_size=2, learning_rate=1e-3)
 
 
 @pytest.fixture
@@ -108,19 +79,13 @@ def laid_out(encoder: PairEncoder, weight: Weight) -> TokenizedTask:
     return tokenize_task(sets, {TEXT: DOG}, encoder, Weights(weight, encoder.dimension), Counters("pairs"))
 
 
-def test_a_text_is_tokenised_once_and_its_component_behind(data: TokenizedTask, encoder: PairEncoder) -> None:
-    sentences = len(data.parts)
-    assert sentences == 7  # the dog is there twice
-    assert len(data.tokens) == sentences + 1  # only the dog has a component that is another text
-    assert data.tokens.ids[-1] == encoder.tokens(["dog drinks water"]).ids[0]
-    assert data.parts.ravel().tolist() == [7, 1, 2, 3, 4, 5, 6]
-
-
-def test_subject_predicate_and_object_are_parts_of_their_own(encoder: PairEncoder) -> None:
-    found = laid_out(encoder, "roles")
-    assert found.parts[0].tolist() == [7, 8, 9]
-    assert found.tokens.ids[7:] == [encoder.tokens([word]).ids[0] for word in ("dog", "drinks", "water")]
-    assert set(found.parts[1:].ravel().tolist()) == {NONE}  # nobody has parsed the others
+def test_a_text_is_tokenised_once_and_its_parts_behind(encoder: PairEncoder) -> None:
+    """The dog is there twice, and it alone is parsed; a component is the text itself without a tree, a role is not."""
+    whole, roles = laid_out(encoder, 0.2), laid_out(encoder, "roles")
+    assert whole.tokens.ids[7:] == encoder.tokens(["dog drinks water"]).ids
+    assert whole.parts.tolist() == [[7], [1], [2], [3], [4], [5], [6]]
+    assert roles.tokens.ids[7:] == encoder.tokens(["dog", "drinks", "water"]).ids
+    assert roles.parts.tolist() == [[7, 8, 9], *[[NONE] * 3] * 6]
 
 
 def test_the_words_of_a_part_of_speech_are_a_part_of_their_own(encoder: PairEncoder) -> None:
@@ -128,8 +93,7 @@ def test_the_words_of_a_part_of_speech_are_a_part_of_their_own(encoder: PairEnco
     found, weights = laid_out(encoder, "tags"), Weights("tags", encoder.dimension, "after_pooling")
     there = {name: place for name, place in zip(weights.names, found.parts[0].tolist(), strict=True) if place != NONE}
     assert there == {"ADJ": 7, "NOUN": 8, "VERB": 9, "DET": 10}
-    expected = [encoder.tokens([words]).ids[0] for words in ("cold", "dog water", "drinks", "the the")]
-    assert found.tokens.ids[7:] == expected
+    assert found.tokens.ids[7:] == encoder.tokens(["cold", "dog water", "drinks", "the the"]).ids
     encoder.eval()
     assert weights.values is not None
     with torch.inference_mode():
@@ -198,9 +162,8 @@ def test_weights_that_are_learnt(encoder: PairEncoder) -> None:
         assert torch.allclose(found, basic + part, atol=1e-5)
 
 
-@pytest.mark.parametrize(("text", "weight"), [("0.2", 0.2), ("10", 10.0), ("one", "one"), ("gate", "gate")])
-def test_a_weight_on_the_command_line(text: str, weight: Weight) -> None:
-    assert weight_of(text) == weight
+def test_a_weight_on_the_command_line() -> None:
+    assert [weight_of(text) for text in ("0.2", "10", "one", "gate")] == [0.2, 10.0, "one", "gate"]
     with pytest.raises(ValueError, match="more"):
         weight_of("more")
 
@@ -236,11 +199,7 @@ def test_components_are_counted() -> None:
         "Really beautiful",
         "?",
     ]
-    assert counters.details == {
-        "components by relations": 1,
-        "components by whole": 1,
-        "sentences without a tree": 1,
-    }
+    assert counters.details == {"components by relations": 1, "components by whole": 1, "sentences without a tree": 1}
 
 
 def test_a_task_with_labels_is_of_the_same_set(tmp_path: Path) -> None:
@@ -260,7 +219,7 @@ def test_training_lowers_the_loss_and_keeps_the_best(
 ) -> None:
     """Scores after training are float32, whatever the precision of the training."""
     data = laid_out(encoder, weight)
-    params = PARAMS.model_copy(update={"epochs": 4, "precision": precision})
+    params = PARAMS.model_copy(update={"precision": precision})
     weights = Weights(weight, encoder.dimension)
     cell = Training(encoder, params, weights, 1, tmp_path / "cell.safetensors")
     notes = cell.run(data, "key")
@@ -318,29 +277,28 @@ def test_the_loss_of_the_labels() -> None:
     assert loss(v, u, pairs).item() == loss(u, v, pairs).item()  # |u - v|
 
 
-@pytest.fixture
-def workspace(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Prepare a demo run up to the cells, with the tiny encoder; one sentence has a tree."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/samples").symlink_to(ROOT / "data/samples")
-    encoders = {"tiny": {"reference": str(tiny), "revision": None, "sha256": None, "maximum_length": 32}}
+def configure(**training: object) -> None:
+    encoders = {"tiny": reference(Path("tiny")).model_dump()}
     encoders["away"] = encoders["tiny"] | {"reference": "./nowhere"}
-    write_params(encoders=encoders, benchmarks={"sets": ["samples"]})
+    write_params(encoders=encoders, benchmarks={"sets": ["samples"]}, component_training=training)
+
+
+@pytest.fixture
+def workspace(samples: None, tiny: Path) -> None:
+    """Prepare a demo run up to the cells, with the tiny encoder; one sentence has a tree."""
+    Path("tiny").symlink_to(tiny)
+    configure()
     make_benchmarks()
     write_table(paths.TREES / "part-00000.parquet", to_table([TEXT], [DOG]))
-    return tmp_path
 
 
-def run_cell(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Path:
-    monkeypatch.setattr("sys.argv", ["component_focus", *arguments])
-    component_focus_stage.main()
+def run_cell(*arguments: str) -> Path:
+    run_stage(component_focus_stage, *arguments)
     return paths.COMPONENT_FOCUS / "-".join(arguments)
 
 
-def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = run_cell(monkeypatch, "tiny", "samples", "0.2")
-    about = read_cell(cell)
+def test_a_cell_of_the_demo(workspace: None) -> None:
+    about = read_cell(run_cell("tiny", "samples", "0.2"))
     table = about.table
     assert table["split"].to_pylist() == 2 * [*["dev"] * 62, *["test"] * 84]
     assert table["seed"].to_pylist() == [*[None] * 146, *[1] * 146]
@@ -351,34 +309,27 @@ def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert np.isfinite(table["score"].to_numpy()).all()
     assert about.unavailable is None
     assert [len(run.notes) for run in about.there] == [0, 1]  # epochs
-    counted = json.loads((workspace / "reports/counters/component_focus@tiny-samples-0.2.json").read_text())
+    counted = read_json(paths.COUNTERS / "component_focus@tiny-samples-0.2.json", dict[str, Any])
     assert counted["kept"] == 125
 
 
-def test_a_cell_that_is_not_trained(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_that_is_not_trained(workspace: None) -> None:
     """It has the predictions before training; a weight that only training gives is not available."""
-    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
-    params["component_training"]["enabled"] = False
-    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
-    cell = run_cell(monkeypatch, "tiny", "samples", "0.2")
-    assert read_cell(cell).table["seed"].to_pylist() == [None] * 146
-    assert read_cell(cell).seeds == [None]
-    learnt = read_cell(run_cell(monkeypatch, "tiny", "samples", "one"))
+    configure(enabled=False)
+    cell = read_cell(run_cell("tiny", "samples", "0.2"))
+    assert (cell.table["seed"].to_pylist(), cell.seeds) == ([None] * 146, [None])
+    learnt = read_cell(run_cell("tiny", "samples", "one"))
     assert learnt.table.num_rows == 0
     assert learnt.unavailable == Unavailable("switched off in this run: component_training.enabled is false")
 
 
-def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mean_of_the_seeds_weights(workspace: None, encoder: PairEncoder) -> None:
     """One more encoder is saved after those of the seeds; with one seed there is none."""
-    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
-    params["component_training"] |= {"seeds": [1, 2, 3], "learning_rate": 1e-2}
-    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
-    cell = read_cell(run_cell(monkeypatch, "tiny", "samples", "0.2"))
+    configure(seeds=[1, 2, 3], learning_rate=1e-2)
+    cell = read_cell(run_cell("tiny", "samples", "0.2"))
     assert cell.seeds == [None, 1, 2, 3, SOUP]
     best = [load_file(paths.COMPONENT_CHECKPOINTS / f"tiny-samples-0.2-{seed}.best") for seed in (1, 2, 3)]
     mean = {name: torch.stack([each[name] for each in best]).mean(dim=0) for name in best[0]}
-    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
-    encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
     weights = Weights(0.2, encoder.dimension)
     pairs = task_pairs("samples", INPUTS, Counters("pairs"))
     data = tokenize_task(pairs, {TEXT: DOG}, encoder, weights, Counters("pairs"))
@@ -390,19 +341,19 @@ def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch:
     assert all(np.abs(cosines[4] - other).max() > 1e-3 for other in cosines[:4])
 
 
-def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_that_trains_on_labels_too(workspace: None) -> None:
     """The same pairs, another loss: at first the labels add their initial loss, and the result differs."""
-    cells = [run_cell(monkeypatch, "tiny", task, "0.0") for task in ("samples", "samples+labels")]
+    cells = [run_cell("tiny", task, "0.0") for task in ("samples", "samples+labels")]
     alone, both = (read_cell(cell).table for cell in cells)
     losses = [read_cell(cell).there[1].notes[0]["loss"] for cell in cells]
-    weight = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))["component_training"]["label_weight"]
+    weight = load_params().component_training.label_weight
     assert losses[1] - losses[0] == pytest.approx(weight * np.log(3), abs=0.05 * weight)
     assert alone.slice(0, 146) == both.slice(0, 146)  # as it was before
     assert alone["score"] != both["score"]
 
 
 @pytest.mark.fault(18)
-def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
+def test_what_is_scored_on_is_not_trained_on(workspace: None) -> None:
     """Train also has a pair of dev and one of test, swapped and in capitals."""
     path = paths.BENCHMARKS / "samples.parquet"
     table = read_table(path, BENCHMARK_SCHEMA)
@@ -417,19 +368,14 @@ def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["tiny", "away"])
-def test_weights_for_a_frozen_encoder(workspace: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_weights_for_a_frozen_encoder(workspace: None, encoder: PairEncoder, name: str) -> None:
     """The stage writes what the library learns for each task, or why there is nothing to learn from."""
-    monkeypatch.setattr("sys.argv", ["component_weights", name])
-    component_weights.main()
+    run_stage(component_weights, name)
     written = read_json(paths.COMPONENT_FOCUS / f"{name}-learnt" / LEARNT, dict[str, Any])
     counted = read_json(paths.COUNTERS / f"component_weights@{name}.json", dict[str, Any])
     if name == "away":
         assert (written["learnt"], counted["kept"]) == ({}, 0) and "weights not available here" in str(written)
         return
-    teacher = Teacher(
-        reference=str(load_params().encoders[name].reference), revision=None, sha256=None, maximum_length=32
-    )
-    encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
     expected = learn_all("samples", partial(embed_with, encoder), {TEXT: DOG}, INPUTS, Counters("weights"))
     assert written["learnt"] == {"samples": [asdict(each) for each in expected]}
     assert counted["kept"] == len(expected) == 4
@@ -441,11 +387,9 @@ def test_labels_that_are_not_there(data: TokenizedTask, encoder: PairEncoder) ->
 
 
 @pytest.mark.fault(1, 2)
-def test_a_cell_after_sigkill(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_after_sigkill(workspace: None, tmp_path: Path) -> None:
     """The final path is empty, and the resumed cell has the bytes of an undisturbed one."""
-    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
-    params["component_training"]["epochs"] = 4
-    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
+    configure(epochs=4)
     arguments = ["tiny", "samples", "0.2"]
     checkpoint = paths.COMPONENT_CHECKPOINTS / "tiny-samples-0.2-1.safetensors"
     threads = str(torch.get_num_threads())  # another number of them, other last bits
@@ -463,13 +407,13 @@ def test_a_cell_after_sigkill(workspace: Path, tmp_path: Path, monkeypatch: pyte
     ]
     with safe_open(checkpoint, framework="pt") as file:
         assert len(json.loads(file.metadata()["notes"])) == 1
-    resumed = files(run_cell(monkeypatch, *arguments))
+    resumed = files(run_cell(*arguments))
     shutil.rmtree(paths.COMPONENT_CHECKPOINTS)
-    assert files(run_cell(monkeypatch, *arguments)) == resumed
+    assert files(run_cell(*arguments)) == resumed
 
 
 @pytest.mark.parametrize(
-    ("encoder", "task", "reason"),
+    ("name", "task", "reason"),
     [
         ("tiny", "stsb", "the set stsb is absent"),
         ("tiny", "sick+labels", "the set sick is absent"),
@@ -477,10 +421,7 @@ def test_a_cell_after_sigkill(workspace: Path, tmp_path: Path, monkeypatch: pyte
     ],
 )
 @pytest.mark.fault(24)
-def test_what_is_absent_is_said(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch, encoder: str, task: str, reason: str
-) -> None:
+def test_what_is_absent_is_said(workspace: None, name: str, task: str, reason: str) -> None:
     """A cell without its set or its weights says so, and the others go on."""
-    cell = run_cell(monkeypatch, encoder, task, "0.0")
-    assert read_cell(cell).unavailable == Unavailable(reason)
-    assert read_cell(cell).table.num_rows == 0
+    cell = read_cell(run_cell(name, task, "0.0"))
+    assert (cell.unavailable, cell.table.num_rows) == (Unavailable(reason), 0)

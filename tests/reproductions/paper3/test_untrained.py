@@ -12,22 +12,11 @@ from reproductions.paper3.component_focus.options import PoolingOrder
 from reproductions.paper3.component_focus.training import embed, pair_cosines
 from reproductions.paper3.component_focus.weights import Weights
 from reproductions.paper3.results import cell_figures
-from reproductions.paper3.syntax.trees import Tree
-from reproductions.paper3.untrained import cells, encoded
+from reproductions.paper3.untrained import Texts, cells, encoded
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet, Split
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.teachers.options import Teacher
-from sentence_distillery.teachers.transformer import load_encoder
+from tests.reproductions.paper3.conftest import DOG, TEXT
 
-TEXT = "the dog drinks the cold water"
-DOG = Tree(
-    ["the", "dog", "drinks", "the", "cold", "water"],
-    ["the", "dog", "drink", "the", "cold", "water"],
-    ["DET", "NOUN", "VERB", "DET", "ADJ", "NOUN"],
-    ["DT", "NN", "VBZ", "DT", "JJ", "NN"],
-    [2, 3, 0, 6, 6, 3],
-    ["det", "nsubj", "root", "det", "amod", "obj"],
-)
 RIGHT = ["the police", "a storm", "the government", "water people", "the guitar"]
 
 
@@ -40,12 +29,15 @@ class Benchmarks:
         return PairSet(name, split, left, RIGHT, scores, None, (1.0, 5.0))
 
 
-@pytest.mark.parametrize("pooling", Pooling)
-def test_the_cosines_are_those_of_a_cell(tiny: Path, pooling: Pooling) -> None:
-    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
-    encoder = PairEncoder(load_encoder(teacher), pooling)
+def encode(encoder: PairEncoder) -> Texts:
     inputs = Inputs(cast(BenchmarkData, Benchmarks()), Path())
-    texts = encoded("tiny", "stsb", encoder, inputs, {TEXT: DOG}, Counters("sentences"))
+    return encoded("tiny", "stsb", encoder, inputs, {TEXT: DOG}, Counters("sentences"))
+
+
+@pytest.mark.parametrize("pooling", Pooling)
+def test_the_cosines_are_those_of_a_cell(encoder: PairEncoder, pooling: Pooling) -> None:
+    encoder.pooling = pooling
+    texts = encode(encoder)
     found = list(cells(texts, [0.0, 0.7], get_args(PoolingOrder), []))
     assert len(found) == 4
     for cell in found:
@@ -57,12 +49,9 @@ def test_the_cosines_are_those_of_a_cell(tiny: Path, pooling: Pooling) -> None:
     assert np.allclose(before, after, atol=1e-6) == (pooling is Pooling.CLS)
 
 
-def test_distances_and_protocols(tiny: Path) -> None:
+def test_distances_and_protocols(encoder: PairEncoder) -> None:
     """By hand, for the pairs of the test split."""
-    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
-    encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
-    inputs = Inputs(cast(BenchmarkData, Benchmarks()), Path())
-    texts = encoded("tiny", "stsb", encoder, inputs, {TEXT: DOG}, Counters("sentences"))
+    texts = encode(encoder)
     (cell,) = cells(texts, [0.2], ["before_pooling"], [])
     rows = {(row.metric, row.protocol): row.number for row in cell_figures(cell)}
     u, v = (texts.focused(0.2, "before_pooling")[side] for side in texts.data.rows["test"].T)

@@ -5,14 +5,7 @@ import numpy as np
 from reproductions.paper1.published import with_published
 from reproductions.systems.options import Evaluate
 from reproductions.systems.scoring import sentiment_results
-from reproductions.systems.systems import (
-    DOCUMENTS,
-    StudentSystem,
-    TeacherSystem,
-    WordSystem,
-    means,
-    token_features,
-)
+from reproductions.systems.systems import DOCUMENTS, StudentSystem, TeacherSystem, WordSystem, means, token_features
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.sets.data import DocumentSet
 from sentence_distillery.io.unavailable import Unavailable

@@ -1,9 +1,15 @@
-"""The positions of words and arcs; the report shows the drawing."""
+"""The positions of words and arcs, and dependency trees as a page."""
 
 from collections.abc import Callable
 
+import pytest
+
 from reproductions.paper3.syntax.drawing import _levels, draw
 from reproductions.paper3.syntax.trees import Tree
+from sentence_distillery.io.artifacts import InputError
+from stages import paths
+from stages.paper3.draw_tree import page
+from tests.workspace import ROOT
 
 
 def test_an_arc_runs_above_those_it_spans() -> None:
@@ -23,3 +29,15 @@ def test_every_word_has_its_place(tree: Callable[[str], Tree]) -> None:
     assert [word.text for word in found.words if word.kept] == ["man", "attacks", "woman"]
     assert [arc.x for arc in found.arcs] == middles
     assert all(0 < arc.label_y < found.base for arc in found.arcs)
+
+
+def test_a_drawing_for_each_sentence() -> None:
+    found = page(["A man attacks a woman", "Dogs don’t <bark>."], ROOT / paths.PARSER, 20)
+    assert found.count("<svg") == 2
+    assert "<strong>man attacks woman</strong>" in found
+    assert "&lt;" in found and "<bark" not in found
+
+
+def test_a_sentence_without_a_tree() -> None:
+    with pytest.raises(InputError, match=r"' ' has no tree \(blank\); give a sentence of 1 to 20 words"):
+        page(["A man", " "], ROOT / paths.PARSER, 20)

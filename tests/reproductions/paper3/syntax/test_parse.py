@@ -1,20 +1,20 @@
-"""The parse stage on the sample pairs: trees, dropped sentences, shards kept between runs."""
+"""Trees as Parquet, and the parse stage on the sample pairs: trees, dropped sentences, shards kept between runs."""
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from reproductions.paper3.syntax import parsing as parse
-from reproductions.paper3.syntax.parsing import TreeCache, parse_missing, shards_of, write_trees
-from reproductions.paper3.syntax.trees import DROPPED, Tree, read_trees
+from reproductions.paper3.syntax.parsing import TreeCache, parse_missing, shards_of
+from reproductions.paper3.syntax.trees import DROPPED, Tree, read_trees, to_table
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.io.artifacts import read_table
-from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.artifacts import InputError, read_table, write_table
 from sentence_distillery.runtime.options import Shards
 from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
@@ -24,8 +24,24 @@ from tests.workspace import ROOT, write_params
 MODELS = ROOT / paths.PARSER
 
 
+TREE = Tree(["a", "b"], ["a", "b"], ["X", "Y"], ["x", "y"], [2, 0], ["det", "root"])
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    write_table(tmp_path / "part-00000.parquet", to_table(["one"], [TREE]))
+    write_table(tmp_path / "part-00001.parquet", to_table([], []))
+    assert read_trees(tmp_path) == {"one": TREE}
+
+
+def test_a_head_outside_the_sentence(tmp_path: Path) -> None:
+    broken = replace(TREE, heads=[3, 0])
+    write_table(tmp_path / "part-00000.parquet", to_table(["one"], [broken]))
+    with pytest.raises(InputError, match="a head of 'one' is outside the sentence"):
+        read_trees(tmp_path)
+
+
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("data/samples", "models/syntax"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -36,20 +52,14 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shards={"processes": 1, "dask": None},
     )
     make_benchmarks()
-    return tmp_path
 
 
-def counters(workspace: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((workspace / "reports/counters/parse.json").read_text())
+def written(kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(f"reports/{kind}/parse.json").read_text())
     return found
 
 
-def costs(workspace: Path) -> dict[str, float]:
-    found: dict[str, float] = json.loads((workspace / "reports/costs/parse.json").read_text())
-    return found
-
-
-def test_the_stage(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_stage(workspace: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every sentence has a tree or is counted; a second run parses nothing; a damaged shard alone is parsed again."""
     monkeypatch.setattr(parse, "SHARD", 25)
     shards = list(shards_of(["samples"], BenchmarkData(paths.BENCHMARKS)))[:4]
@@ -59,21 +69,20 @@ def test_the_stage(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trees = read_trees(paths.TREES)
     dropped = read_table(paths.TREES / "dropped.parquet", DROPPED)
     assert {*trees, *dropped["text"].to_pylist()} == set(texts)
-    first = counters(workspace)
+    first = written("counters")
     assert first["kept"] == len(trees)
     assert first["dropped"] == {"too long": dropped.num_rows}
-    assert first["details"]["sets"] == "samples"  # type: ignore[index]
-    assert first["details"]["sets absent"] == "stsb"  # type: ignore[index]
-    assert costs(workspace)["sentences parsed in this run"] == len(texts)
+    assert (first["details"]["sets"], first["details"]["sets absent"]) == ("samples", "stsb")
+    assert written("costs")["sentences parsed in this run"] == len(texts)
     before = {part.name: part.read_bytes() for part in paths.TREES.iterdir()}
     damaged = sorted(paths.PARSED_SHARDS.iterdir())[0]
     whole = damaged.read_bytes()
     damaged.write_bytes(whole[:-10])
     parse_stage.main()
-    assert 0 < costs(workspace)["sentences parsed in this run"] < len(texts)
+    assert 0 < written("costs")["sentences parsed in this run"] < len(texts)
     assert {part.name: part.read_bytes() for part in paths.TREES.iterdir()} == before
     parse_stage.main()
-    assert costs(workspace)["sentences parsed in this run"] == 0
+    assert written("costs")["sentences parsed in this run"] == 0
 
 
 @pytest.mark.fault(14)
@@ -90,30 +99,20 @@ def test_a_shard_depends_on_what_shapes_its_trees(tmp_path: Path) -> None:
     assert TreeCache(tmp_path, "models", 30).path(["a", "b"]) == path
 
 
-def test_no_set_at_all(workspace: Path) -> None:
+def test_no_set_at_all(workspace: None) -> None:
     """An absent set is reported as absent, and later stages find no trees."""
     focus = {"tasks": ["stsb"]}
     write_params(benchmarks={"sets": ["samples"]}, syntax={"sets": ["stsb"]}, component_focus=focus)
     parse_stage.main()
     assert read_trees(paths.TREES) == {}
-    assert counters(workspace)["details"]["sets absent"] == "stsb"  # type: ignore[index]
+    assert written("counters")["details"]["sets absent"] == "stsb"
 
 
-def test_a_name_that_no_set_has(workspace: Path) -> None:
+def test_a_name_that_no_set_has(workspace: None) -> None:
     """An unknown set is an error; a known set that is absent is only reported."""
     write_params(syntax={"sets": ["samples", "sickk"]}, component_focus={"tasks": ["samples"]})
     with pytest.raises(SystemExit, match=r"syntax.sets contains 'sickk'; the known sets of pairs are lee, .*sick"):
         parse_stage.main()
-
-
-def test_reasons_come_back(tmp_path: Path) -> None:
-    cache = TreeCache(tmp_path / "cache", "models", 30)
-    tree = Tree(["a"], ["a"], ["X"], ["x"], [0], ["root"])
-    cache.put(["one", "two"], [tree, "too long"])
-    found = Counters("sentences")
-    write_trees(cache, [["one", "two"]], tmp_path / "trees", found)
-    assert read_trees(tmp_path / "trees") == {"one": tree}
-    assert (found.kept, dict(found.dropped)) == (1, {"too long": 1})
 
 
 @pytest.mark.parametrize(("kind", "processes"), [("cpu", 2), ("cuda", 1)])

@@ -1,10 +1,7 @@
 """The bundled models in use, and every kind of invalid text or model."""
 
 import hashlib
-import os
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -75,21 +72,12 @@ def test_two_sentences_are_one_tree_with_two_roots(parser: Parser) -> None:
 
 
 def test_texts_that_have_no_tree(parser: Parser) -> None:
-    """Blank, too many words, too many characters; the others keep their places."""
-    texts = ["", "The dog barks.", " \t\n", "word " * 2_000, "The cat sleeps.", "x" * 1_000_000]
-    found = parser.parse(texts)
-    assert [result if isinstance(result, str) else result.tokens[1] for result in found] == [
-        "blank",
-        "dog",
-        "blank",
-        "too long",
-        "cat",
-        "too long",
-    ]
-
-
-def test_a_sentence_that_only_the_tokenizer_finds_too_long(parser: Parser) -> None:
-    assert parser.parse([", " * 61 + "end"]) == ["too long"]
+    """Blank, too many words, too many characters, too many tokens; the others keep their places."""
+    long = ["word " * 2_000, "x" * 1_000_000, ", " * 61 + "end"]
+    found = parser.parse(["", "The dog barks.", " \t\n", *long, "The cat sleeps."])
+    shown = [result if isinstance(result, str) else result.tokens[1] for result in found]
+    assert shown == ["blank", "dog", "blank", "too long", "too long", "too long", "cat"]
+    assert parser.parse(long[2:]) == ["too long"]  # and there is nothing to analyse
 
 
 @pytest.mark.parametrize("text", ["\0", "\ud800 dog", "\u200b", "??!!", "ﷺ", "狗 吠 了", "a\u2028b\x85c"])
@@ -116,25 +104,6 @@ def test_models_that_are_not_there(model: str, message: str, tmp_path: Path, mon
         models_of(model)
 
 
-def write_stanza(directory: Path) -> dict[str, Any]:
-    """Write a file for each processor's packages, as Stanza has them, and return what resources.json says of them."""
-    about: dict[str, Any] = {"lang_name": "English", "packages": {"default": dict.fromkeys(PROCESSORS, "small")}}
-    for name in (*PROCESSORS, PRETRAIN):
-        target = directory / name / "small.pt"
-        target.parent.mkdir(parents=True)
-        torch.save(unpack(BUNDLED / f"{name}.safetensors"), target)
-        needs = [{"model": PRETRAIN, "package": "small"}] if name in ("pos", "depparse") else []
-        about[name] = {"small": {"md5": hashlib.md5(target.read_bytes()).hexdigest(), "dependencies": needs}}
-    return about
-
-
-def test_a_directory_as_stanza_downloads_it(parser: Parser, tmp_path: Path) -> None:
-    """The files that `hub` fetches and `path` may name: resources.json, and one for each processor's packages."""
-    write_json(tmp_path / "resources.json", {"en": write_stanza(tmp_path / "en")})
-    texts = ["A man attacks a woman", "He doesn't run."]
-    assert load_parser.__wrapped__(tmp_path, 60).parse(texts) == parser.parse(texts)
-
-
 class Served(SimpleHTTPRequestHandler):
     """Serves a directory without a word."""
 
@@ -143,58 +112,49 @@ class Served(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """The directory that a hub on loopback serves as Stanza's, and its address."""
-    directory = tmp_path / "served"
-    directory.mkdir()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Served, directory=str(directory)))
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The directory that a hub on loopback serves as Stanza's, which has a package for each processor."""
+    served = tmp_path / "served"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Served, directory=str(served)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     address = f"http://127.0.0.1:{server.server_port}"
-    version = stanza.resources.common.DEFAULT_RESOURCES_VERSION
-    about = write_stanza(directory / f"stanza-en/{version}")
+    common = stanza.resources.common
+    about: dict[str, Any] = {"lang_name": "English", "packages": {"default": dict.fromkeys(PROCESSORS, "small")}}
+    for name in (*PROCESSORS, PRETRAIN):
+        file = served / f"stanza-en/{common.DEFAULT_RESOURCES_VERSION}/{name}/small.pt"
+        file.parent.mkdir(parents=True)
+        torch.save(unpack(BUNDLED / f"{name}.safetensors"), file)
+        needs = [{"model": PRETRAIN, "package": "small"}] if name in ("pos", "depparse") else []
+        about[name] = {"small": {"md5": hashlib.md5(file.read_bytes()).hexdigest(), "dependencies": needs}}
     url = f"{address}/stanza-{{lang}}/{{resources_version}}/{{filename}}"
-    write_json(directory / f"resources_{version}.json", {"en": about, "url": url})
-    yield directory, address
+    write_json(served / f"resources_{common.DEFAULT_RESOURCES_VERSION}.json", {"en": about, "url": url})
+    monkeypatch.setattr(common, "DEFAULT_RESOURCES_URL", address)
+    monkeypatch.setattr(stanza, "download", partial(stanza.download, resources_url=address))
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
+    yield served
     server.shutdown()
     server.server_close()
     thread.join()
 
 
-FROM_HUB = """
-from reproductions.paper3.syntax.parser import load_parser
-from stages.paper3.parse import models_of
-directory = models_of("hub")
-print(directory)
-print(load_parser(directory, 60).parse(["He doesn't run."]))
-"""
-
-
-def from_hub(cache: Path, address: str) -> "subprocess.CompletedProcess[str]":
-    """Parse with the hub's models in a new process, as Stanza reads its address once, when it is imported."""
-    settings = {"STANZA_RESOURCES_URL": address, VARIABLE: str(cache), "PYTHONPATH": str(ROOT)}
-    return subprocess.run([sys.executable, "-c", FROM_HUB], env=os.environ | settings, capture_output=True, text=True)
-
-
-def test_stanzas_models_of_the_hub(hub: tuple[Path, str], parser: Parser, tmp_path: Path) -> None:
+def test_stanzas_models_of_the_hub(hub: Path, parser: Parser, tmp_path: Path) -> None:
     """They are fetched into the cache, parse as those that were put there, and are not asked for again."""
-    served, address = hub
-    first = from_hub(tmp_path / "cache", address)
-    directory, trees = first.stdout.splitlines()[-2:]
-    assert Path(directory).is_relative_to(tmp_path / "cache"), first.stderr
-    assert trees == str(parser.parse(["He doesn't run."]))
-    shutil.rmtree(served)
-    assert from_hub(tmp_path / "cache", address).stdout.splitlines()[-2:] == [directory, trees]
+    directory = models_of("hub")
+    assert directory.is_relative_to(tmp_path / "cache")
+    texts = ["A man attacks a woman", "He doesn't run."]
+    assert load_parser.__wrapped__(directory, 60).parse(texts) == parser.parse(texts)
+    shutil.rmtree(hub)
+    assert models_of("hub") == directory
 
 
 @pytest.mark.fault(24)
-def test_a_model_of_the_hub_that_is_not_what_it_says(hub: tuple[Path, str], tmp_path: Path) -> None:
+def test_a_model_of_the_hub_that_is_not_what_it_says(hub: Path, tmp_path: Path) -> None:
     """Nothing of it stays in the cache."""
-    served, address = hub
-    (file,) = served.rglob("depparse/small.pt")
+    (file,) = hub.rglob("depparse/small.pt")
     file.write_bytes(file.read_bytes()[:-1])
-    found = from_hub(tmp_path / "cache", address)
-    assert "Stanza's English models are not in" in found.stderr and "Set syntax.model to bundled" in found.stderr
+    with pytest.raises(InputError, match=r"Stanza's English models are not in .* Set\s+syntax.model to bundled"):
+        models_of("hub")
     assert not list((tmp_path / "cache").rglob("*.pt"))
 
 
