@@ -145,21 +145,6 @@ def code(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_a_stage_is_the_module_of_its_name(name: str) -> None:
-    source = module(name)
-    assert source.stem == name
-    assert [node.name for node in tree(source).body if isinstance(node, ast.FunctionDef)][-1] == "main"
-    assert ast.unparse(tree(source).body[-1]) == "if __name__ == '__main__':\n    main()"
-    frames = [
-        node.args[0].value
-        for node in ast.walk(tree(source))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "stage"
-        if isinstance(node.args[0], ast.Constant)
-    ]
-    assert frames in ([], [name])  # the item of a matrix is the name of its cell
-
-
-@pytest.mark.parametrize("name", STAGES)
 @pytest.mark.fault(14)
 def test_code_deps_are_what_the_stage_imports(name: str) -> None:
     """A change to any folder of code that a stage imports, or to a default, and to no other, reruns it."""

@@ -28,22 +28,16 @@ def test_a_page_that_differs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         figures.main()
 
 
-def test_marks_ask_for_a_table_and_for_a_figure() -> None:
-    table = "<!-- figures: medical -->\nold\n<!-- end of figures -->"
-    new = with_figures(f"a\n{table}\nof <!-- figure: teacher speed -->1<!-- end --> b")
-    assert new.startswith("a\n<!-- figures: medical -->\n| encoder | recall@1 |")
-    assert "old" not in new
-    assert new.endswith("<!-- figure: teacher speed -->230<!-- end --> b")
-
-
-def test_an_unknown_mark_is_refused() -> None:
+def test_marks_ask_for_tables_and_figures() -> None:
+    """Those of two tables are not taken for one, and an unknown mark is refused."""
+    tables = (f"<!-- figures: {name} -->\nold\n<!-- end of figures -->" for name in ("medical", "probes"))
+    text = "\nb\n".join(["a", *tables, "of <!-- figure: teacher speed -->1<!-- end --> c"])
+    new = with_figures(text)
+    assert new.startswith("a\nb\n<!-- figures: medical -->\n| encoder | recall@1 |")
+    assert "\nb\n<!-- figures: probes -->\n| what differs" in new and "old" not in new
+    assert new.endswith("<!-- figure: teacher speed -->230<!-- end --> c")
     with pytest.raises(InputError, match="figures 'medcal'; known ones are comparison, comparison of all"):
-        with_figures("<!-- figures: medcal -->\n<!-- end of figures -->")
-
-
-def test_marks_of_two_tables_are_not_taken_for_one() -> None:
-    text = "<!-- figures: seeds -->\n<!-- end of figures -->\nb\n<!-- figures: probes -->\n<!-- end of figures -->"
-    assert "\nb\n<!-- figures: probes -->\n| what differs" in with_figures(text)
+        with_figures(text.replace("medical", "medcal"))
 
 
 def test_a_mark_never_begins_a_line() -> None:
