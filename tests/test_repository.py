@@ -1,4 +1,4 @@
-"""The files around the code, each compared with its subject: citation, changelog, workflows, notice."""
+"""The files around the code, each compared with its subject: citation, changelog, workflows, notice, links."""
 
 import re
 import tomllib
@@ -54,3 +54,11 @@ def test_notice_agrees_with_the_released_model() -> None:
         assert path in notice
         assert licence.replace("none stated,", "no licence stated;") in notice
     assert f"{config['sentences']:,} sentences" in notice
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for name in ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "docs/reliability.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        targets = [target for target in re.findall(r"\]\(([^)#\s]+)", text) if not target.startswith("https://")]
+        gone = [target for target in targets if not (ROOT / name).parent.joinpath(target).exists()]
+        assert not gone, f"{name} leads to {gone}"

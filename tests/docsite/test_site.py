@@ -21,7 +21,7 @@ from tests.workspace import ROOT
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the site."""
     place = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(place)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(place)]  # --quiet hides warnings
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     return place

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from measurements import mutation
-from measurements.mutation import Verdict, chosen_tests, drawn, faults
+from measurements.mutation import Verdict, behaviour, chosen_tests, drawn, faults
 
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
 CODE = '''
@@ -68,8 +68,14 @@ def planted(arguments: list[str]) -> list[Verdict]:
     return mutation.read(Path("build/mutation.csv"), mutation.commit_of(Path.cwd()))
 
 
+def test_annotations_and_docstrings_are_no_behaviour() -> None:
+    other = CODE.replace("int | None", "int & None").replace("the larger", "the smaller")
+    assert behaviour(other) == behaviour(CODE)
+    assert behaviour(CODE.replace("a > b", "a >= b")) != behaviour(CODE)
+
+
 def test_a_draw_is_the_same_for_a_seed(repository: Path) -> None:
-    """Of faults on lines of code alone, not in annotations and docstrings."""
+    """Of faults on lines of code alone."""
     first, again, other = (drawn(repository, ["stages/room/module.py"], 4, seed) for seed in (1, 1, 2))
     assert first == again != other and len(first) == 4
     assert {fault.line for fault in faults(repository, "stages/room/module.py")} == {4, 8, 12}
