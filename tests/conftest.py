@@ -20,37 +20,19 @@ settings.load_profile("project")
 
 
 MARKED = {
-    "slow": (
-        "tests/test_pipeline.py",
-        "tests/test_wheel.py",
-        "tests/sentence_distillery/crawl/test_resume.py",
-        "tests/prefect_dvc/",
+    "slow": re.compile(r"tests/(test_(pipeline|wheel)\.py|sentence_distillery/crawl/test_resume\.py|prefect_dvc/)"),
+    "server": re.compile(
+        r"tests/prefect_dvc/test_(browser|deployments|handoff|intruders|server|ten_runs|installed|cuts|random_kills)\.py"
     ),
-    "server": tuple(
-        f"tests/prefect_dvc/test_{name}.py"
-        for name in (
-            "browser",
-            "deployments",
-            "handoff",
-            "intruders",
-            "server",
-            "ten_runs",
-            "installed",
-            "cuts",
-            "random_kills",
-        )
+    "browser": re.compile(r"tests/prefect_dvc/test_(browser|intruders)\.py"),
+    # Kills, cuts, restarts and many runs at once, on real servers and clones: as long as all other tests together.
+    "endurance": re.compile(
+        r"tests/prefect_dvc/test_(handoff|any_graph|any_repository|ten_runs|browser|deployments|installed|random_kills|remotes"
+        r"|cuts|two_hosts)\.py"
+        r"|tests/sentence_distillery/crawl/test_(resume|hostile)\.py|tests/docsite/test_tutorial\.py|::test_\w*"
+        r"(killed|sigkill|_restarts|on_a_cluster|of_the_cluster|a_cluster_with|two_\w*at_once|ends_with_dvc|to_the_slots)"
     ),
-    "browser": ("tests/prefect_dvc/test_browser.py", "tests/prefect_dvc/test_intruders.py"),
 }
-
-
-# Kills, cuts, restarts and many runs at once, on real servers and clones: as long as all other tests together.
-ENDURANCE = re.compile(
-    r"tests/prefect_dvc/test_(handoff|any_graph|any_repository|ten_runs|browser|deployments|installed|random_kills|remotes|cuts"
-    r"|two_hosts)\.py"
-    r"|tests/sentence_distillery/crawl/test_(resume|hostile)\.py|tests/docsite/test_tutorial\.py|::test_\w*"
-    r"(killed|sigkill|_restarts|on_a_cluster|of_the_cluster|a_cluster_with|two_\w*at_once|ends_with_dvc|to_the_slots)"
-)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -68,10 +50,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     items.sort(key=rank)
     for item in items:
-        for marker in (name for name, files in MARKED.items() if item.nodeid.startswith(files)):
-            item.add_marker(marker)
-        if ENDURANCE.search(item.nodeid):
-            item.add_marker("endurance")
+        for marker, pattern in MARKED.items():
+            if pattern.search(item.nodeid):
+                item.add_marker(marker)
 
 
 @pytest.fixture(scope="module")  # an idle cluster takes a twentieth of a core

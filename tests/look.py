@@ -54,9 +54,9 @@ def chromium(*arguments: str) -> Iterator[Browser]:
 
 
 @contextmanager
-def silent_page(browser: Browser, *, offline: bool = False) -> Iterator[Page]:
-    """Open a page at the width of a telephone; its console has to stay empty."""
-    context = browser.new_context(viewport={"width": WIDTHS[0], "height": 844}, offline=offline)
+def silent_page(browser: Browser, *, width: int = WIDTHS[0], offline: bool = False) -> Iterator[Page]:
+    """Open a page, at the width of a telephone or another; its console has to stay empty."""
+    context = browser.new_context(viewport={"width": width, "height": 844}, offline=offline)
     page = context.new_page()
     page.set_default_timeout(LIMIT * 1000)
     said: list[str] = []

@@ -44,22 +44,16 @@ def test_a_lock_names_its_holder(tmp_path: Path) -> None:
         assert lock.read_text(encoding="utf-8") == "run 2"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
-@pytest.mark.fault(5)
-def test_a_supervised_process_ends_with_who_started_it() -> None:
-    """SIGKILL of the parent, which cannot notify anyone; both hold the pipe's other end while they live."""
-    with subprocess.Popen([sys.executable, "-c", PARENT], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout is not None
-        assert parent.stdout.readline() == "1\n"
-        parent.kill()
-        assert parent.communicate(timeout=LIMIT)[0] == ""
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that another has ended")
-def test_a_process_ends_with_its_caller_behind_a_shell() -> None:
-    """The shell, which has another command to run, outlives the caller."""
+@pytest.mark.parametrize("program", [PARENT, CALLER])
+@pytest.mark.fault(5)
+def test_a_process_ends_with_who_started_it(program: str) -> None:
+    """SIGKILL of a supervisor's parent, and of the caller behind a shell, which has another command and outlives it.
+
+    Neither can notify anyone; all hold the pipe's other end while they live.
+    """
     environment = os.environ | {"CALLED": CALLED, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    command = [sys.executable, "-c", CALLER]
+    command = [sys.executable, "-c", program]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as caller:
         assert caller.stdout is not None
         assert caller.stdout.readline() == "1\n"

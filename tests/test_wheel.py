@@ -17,7 +17,6 @@ from tests.workspace import ROOT
 CORE = {"numpy", "safetensors", "tokenizers"}
 LARGEST_WHEEL = 16_000_000  # bytes
 LARGEST_ENVIRONMENT = 170_000_000  # bytes, the wheel and its dependencies
-HEAVY = {"torch", "pyarrow", "transformers", "sentence_transformers", "sklearn", "pandas", "pydantic", "tqdm"}
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +80,9 @@ def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
     assert {Path(name).suffix for name in templates} >= {".md", ".html", ".css"}
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert any(name.endswith("licenses/NOTICE") for name in names)
+    compiled = [name for name in names if "/_core." in name and not name.endswith(".pyi")]
+    assert len(compiled) == (loading.core() is not None)
+    assert not compiled or "-cp311-abi3-" in wheel.name
 
 
 def test_what_is_installed(python: Path) -> None:
@@ -124,37 +126,10 @@ print(np.array_equal(np.load("vectors.npy"), load().encode(["A storm, a gale.", 
     assert run(scoring, code, tmp_path) == "True\n"
 
 
-def test_it_is_the_installed_one_and_loads_no_heavy_library(python: Path, tmp_path: Path) -> None:
-    code = (
-        "import sys; import sentence_distillery as s; print(s.__file__); s.load().encode(['a storm']); "
-        f"print(sorted({HEAVY} & set(sys.modules)))"
-    )
-    file, heavy = run(python, code, tmp_path).splitlines()
-    assert Path(file).is_relative_to(python.parents[1])
-    assert not (Path(file).parent / "released").is_symlink()
-    assert heavy == "[]"
-
-
-@pytest.mark.parametrize(("name", "extra"), [("PairSet", "evaluate"), ("evaluate", "evaluate"), ("distill", "distill")])
-def test_a_name_says_which_extra_it_needs(python: Path, tmp_path: Path, name: str, extra: str) -> None:
-    code = f"import sentence_distillery as s\ntry:\n    s.{name}\nexcept AttributeError as error:\n    print(error)"
-    assert f"run `pip install 'sentence-distillery[{extra}]'`." in run(python, code, tmp_path)
-
-
-@pytest.mark.parametrize("command", [["encode", "texts.txt", "x.npy"], ["compress", "x", "--texts", "texts.txt"]])
-def test_a_command_that_reads_tables_names_their_extra(python: Path, tmp_path: Path, command: list[str]) -> None:
-    (tmp_path / "texts.txt").write_text("A storm.\nA gale.\n", encoding="utf-8")
-    program = python.parent / "sentence-distillery"
-    done = subprocess.run([program, *command], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"{command[0]} needs pyarrow; run `pip install 'sentence-distillery[")
-    assert len(done.stderr.splitlines()) == 1
-
-
-def test_the_wheel_has_the_native_core_if_there_is_a_compiler(wheel: Path) -> None:
-    compiled = [name for name in ZipFile(wheel).namelist() if "/_core." in name and not name.endswith(".pyi")]
-    assert len(compiled) == (loading.core() is not None)
-    assert not compiled or "-cp311-abi3-" in wheel.name
+def test_it_is_the_installed_one(python: Path, tmp_path: Path) -> None:
+    file = Path(run(python, "import sentence_distillery as s; print(s.__file__)", tmp_path).strip())
+    assert file.is_relative_to(python.parents[1])
+    assert not (file.parent / "released").is_symlink()
 
 
 def test_pairs_are_scored_without_torch_and_documents_name_their_extra(scoring: Path, tmp_path: Path) -> None:
@@ -176,33 +151,32 @@ except ImportError as error:
     assert "pip install 'sentence-distillery[distill]'" in message
 
 
+def command(python: Path, directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line with a file of texts in its directory."""
+    (directory / "texts.txt").write_text("A storm.\nA gale.\n", encoding="utf-8")
+    program = [str(python.parent / "sentence-distillery"), *words]
+    return subprocess.run(program, cwd=directory, capture_output=True, text=True)
+
+
 def test_the_command_line(python: Path, tmp_path: Path) -> None:
-    program = python.parent / "sentence-distillery"
-    command: list[str | Path] = [
-        program,
-        "similarity",
-        "The storm closed the port.",
-        "The harbour was shut by the gale.",
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = command(python, tmp_path, "similarity", "The storm closed the port.", "The harbour was shut by the gale.")
     assert float(done.stdout) > 0.5
-    done = subprocess.run(
-        [program, "distill", "texts.txt", "--teacher", "x", "--output", "y"], capture_output=True, text=True
-    )
-    assert done.returncode == 1
-    assert "pip install 'sentence-distillery[distill]'" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert command(python, tmp_path, "compress", "smaller", "--dimension", "8").returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("options", "extra"), [(["--megabytes", "1", "--texts", "texts.txt"], "distill"), (["--format", "onnx"], "onnx")]
+    ("words", "extra"),
+    [
+        ("encode texts.txt x.npy", "tables"),
+        ("compress x --texts texts.txt", "distill"),
+        ("compress x --texts texts.txt --megabytes 1", "distill"),
+        ("compress x --format onnx", "onnx"),
+        ("distill texts.txt --teacher x --output y", "distill"),
+    ],
 )
-def test_a_smaller_encoder_needs_an_extra_only_for_a_search_and_for_onnx(
-    python: Path, tmp_path: Path, options: list[str], extra: str
-) -> None:
-    (tmp_path / "texts.txt").write_text("A storm.\nA gale.\n", encoding="utf-8")
-    compress = [str(python.parent / "sentence-distillery"), "compress"]
-    subprocess.run([*compress, "smaller", "--dimension", "8"], cwd=tmp_path, capture_output=True, check=True)
-    done = subprocess.run([*compress, "other", *options], cwd=tmp_path, capture_output=True, text=True)
+def test_a_command_names_its_extra(python: Path, tmp_path: Path, words: str, extra: str) -> None:
+    done = command(python, tmp_path, *words.split())
     assert done.returncode == 1
-    assert f"pip install 'sentence-distillery[{extra}]'" in done.stderr
+    assert done.stderr.startswith(f"{words.split()[0]} needs ")
+    assert done.stderr.endswith(f"; run `pip install 'sentence-distillery[{extra}]'`.\n")
+    assert len(done.stderr.splitlines()) == 1

@@ -14,6 +14,7 @@ import argparse
 import hashlib
 import importlib
 import json
+import multiprocessing
 import os
 import random
 import re
@@ -25,7 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,12 @@ from typing import Any
 import yaml
 
 from tests.tiny_bert import write_tiny_bert
-from tests.workspace import ROOT, write_params
+from tests.workspace import ROOT, copy_files, write_params
 
 LIMIT = 120.0  # seconds of a stage that takes a few; then it hangs
 TEACHER = "teacher"
+TINY = {"reference": TEACHER, "revision": None, "sha256": None, "maximum_length": 64}
+FORK = multiprocessing.get_context("fork")
 READERS = 3  # of a file, which may each read another part of it
 IDLE = 0.0
 SMALL: dict[str, Any] = {
@@ -47,7 +50,7 @@ SMALL: dict[str, Any] = {
     "contrastive": {"epochs": 3},
     "repulsion": {"learning_rates": [0.0001, 0.01], "iterations": [0, 2]},
     "student": {"epochs": 2, "dimension": 16},
-    "paper_student": {"epochs": 1, "learning_rate": 1e-6},
+    "paper_student": {"epochs": 1, "learning_rate": 1e-6},  # more collapses it: this teacher's vectors are all similar
     "mlp_head": {"epochs": 1},
     "seeds": {"values": []},
     "syntax": {"sets": []},
@@ -57,10 +60,9 @@ SMALL: dict[str, Any] = {
     "metric_learning": {"epochs": 2, "iterations": 5, "head_epochs": 1},
     "pair_cost": {"sentences": 50},
     "evaluate": {"fit_sentences": 500, "speed_sentences": 16, "speed_seconds": 0.001},
-    "shards": {"processes": 1, "dask": None},
 }
 PLACES = ("data/", "models/", "reports/")
-GOOD = ("refused", "same bytes", "not read")
+GOOD = ("refused", "same bytes")
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Case:
     damage: str
     verdict: str
     seconds: float
-    said: str = field(default="")
+    said: str = ""
 
 
 def stages_of(directory: Path) -> list[Stage]:
@@ -135,43 +137,27 @@ def _within(path: str, place: str) -> bool:
 def forked(work: Callable[[], None], directory: Path, limit: float) -> tuple[int | None, str, float]:
     """Do work in a child process, in a directory; returns its status (None if killed), its output and seconds."""
     log, began = directory / ".torture.log", time.monotonic()
-    child = os.fork()
-    if child == 0:
-        _child(work, directory, log)
-    while time.monotonic() - began < limit:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status), log.read_text(errors="replace"), time.monotonic() - began
-        time.sleep(0.02)
-    with suppress(ProcessLookupError):  # it has not yet begun its group
-        os.killpg(child, signal.SIGKILL)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None, log.read_text(errors="replace"), time.monotonic() - began
+    child = FORK.Process(target=_child, args=(work, directory, log))
+    child.start()
+    child.join(limit)
+    status = child.exitcode
+    if status is None and child.pid is not None:
+        with suppress(ProcessLookupError):  # it has not yet begun its group
+            os.killpg(child.pid, signal.SIGKILL)
+        child.kill()
+        child.join()
+    return status, log.read_text(errors="replace"), time.monotonic() - began
 
 
 def _child(work: Callable[[], None], directory: Path, log: Path) -> None:
+    """Work in a group of its own; what a user would see, a traceback too, goes to the log."""
     os.setsid()
     os.chdir(directory)
-    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    for stream in (1, 2):
-        os.dup2(target, stream)
-    status = 1
-    try:
-        work()
-        status = 0
-    except SystemExit as error:
-        status = error.code if isinstance(error.code, int) else 1
-        if isinstance(error.code, str):
-            os.write(2, f"{error.code}\n".encode())
-    except BaseException:  # what a user would see as a traceback
-        import traceback
-
-        os.write(2, traceback.format_exc().encode())
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+    with log.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    sys.stdout = sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+    work()
 
 
 def work_of(stage: Stage) -> Callable[[], None]:
@@ -336,22 +322,12 @@ class Torture:
 
 def _fill(run: Path) -> None:
     run.mkdir(parents=True)
-    write_params(
-        run / "params.yaml", **SMALL | {"teacher": _tiny(), "encoders": {"minilm-l3": _tiny(), "minilm-l6": _tiny()}}
-    )
+    here = {"processes": 1, "dask": None}
+    encoders = {"minilm-l3": TINY, "minilm-l6": TINY}
+    write_params(run / "params.yaml", **SMALL, shards=here, teacher=TINY, encoders=encoders)
     write_tiny_bert(run / TEACHER)
-    listing = ["git", "ls-files", "-z", "data", "models", "reports"]
-    names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    for name in filter(None, names):
-        if (ROOT / name).is_file():
-            (run / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, run / name)
-    shutil.copy2(ROOT / "README.md", run / "README.md")
+    copy_files(run, "data", "models", "reports", "README.md")
     (run / "data/external").mkdir(parents=True, exist_ok=True)
-
-
-def _tiny() -> dict[str, Any]:
-    return {"reference": TEACHER, "revision": None, "sha256": None, "maximum_length": 64}
 
 
 def _before(stages: list[Stage], until: str) -> list[Stage]:
@@ -416,18 +392,10 @@ DAMAGES: dict[str, Callable[[Path, random.Random], None]] = {
 def torture(
     directory: Path, seed: int, seconds: float, kills: int, until: str | None = None, least: int = 0
 ) -> list[Case]:
-    """Damage and kill until all cases are done or the time is over.
+    """Damage and kill until all cases are done or the time is over; return every case so far.
 
-    Args:
-        directory: Where the run, its copies and the results are; an interrupted run goes on there.
-        seed: Of the order of the cases and of the moments of kills.
-        seconds: The time for damages; the run before and the kills after take theirs.
-        kills: How many in all, spread over the stages.
-        until: The last stage; all of the graph if it is None.
-        least: The damages that are tried however long they take.
-
-    Returns:
-        Every case so far.
+    An interrupted run goes on in the same directory. `seconds` and `least` limit the damages, of which at least `least`
+    are tried; `kills` are spread over the stages. Stages after `until` are left out.
     """
     work = Torture(directory, seed)
     work.prepare(until)

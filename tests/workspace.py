@@ -1,5 +1,7 @@
 """The working directory of stages: params.yaml of the demo profile, with the changes of a test."""
 
+import shutil
+import subprocess
 from contextlib import suppress
 from copy import deepcopy
 from functools import cache
@@ -30,6 +32,16 @@ def demo_params(**changes: Any) -> dict[str, Any]:
 
 def write_params(path: Path = Path("params.yaml"), **changes: Any) -> None:
     path.write_text(yaml.safe_dump(demo_params(**changes), sort_keys=False), encoding="utf-8")
+
+
+def copy_files(target: Path, *places: str) -> None:
+    """Copy the files that git would commit, all or those at some places."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *places]
+    names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
 
 
 def worker_processes(pid: int) -> list[int]:

@@ -1,7 +1,6 @@
 """Tables, figures and the chart of the documentation: what the kept figures say, and the pages as they stand."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -29,30 +28,21 @@ def test_a_page_that_differs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         figures.main()
 
 
-def test_marks_ask_for_a_table_and_for_a_figure() -> None:
-    text = (
-        "a\n<!-- figures: medical -->\nold\n<!-- end of figures -->\nof <!-- figure: teacher speed -->1<!-- end --> b"
-    )
+def test_marks_ask_for_tables_and_figures() -> None:
+    """Those of two tables are not taken for one, and an unknown mark is refused."""
+    tables = (f"<!-- figures: {name} -->\nold\n<!-- end of figures -->" for name in ("medical", "probes"))
+    text = "\nb\n".join(["a", *tables, "of <!-- figure: teacher speed -->1<!-- end --> c"])
     new = with_figures(text)
-    assert new.startswith("a\n<!-- figures: medical -->\n| encoder | recall@1 |")
-    assert "old" not in new
-    assert new.endswith("<!-- figure: teacher speed -->230<!-- end --> b")
-
-
-def test_an_unknown_mark_is_refused() -> None:
+    assert new.startswith("a\nb\n<!-- figures: medical -->\n| encoder | recall@1 |")
+    assert "\nb\n<!-- figures: probes -->\n| what differs" in new and "old" not in new
+    assert new.endswith("<!-- figure: teacher speed -->230<!-- end --> c")
     with pytest.raises(InputError, match="figures 'medcal'; known ones are comparison, comparison of all"):
-        with_figures("<!-- figures: medcal -->\n<!-- end of figures -->")
+        with_figures(text.replace("medical", "medcal"))
 
 
-def test_marks_of_two_tables_are_not_taken_for_one() -> None:
-    text = "<!-- figures: seeds -->\n<!-- end of figures -->\nb\n<!-- figures: probes -->\n<!-- end of figures -->"
-    assert "\nb\n<!-- figures: probes -->\n| what differs" in with_figures(text)
-
-
-@pytest.mark.parametrize("page", list(pages()), ids=lambda path: path.name)
-def test_a_mark_never_begins_a_line(page: Path) -> None:
+def test_a_mark_never_begins_a_line() -> None:
     """Markdown would end the paragraph there."""
-    assert not re.search(r"^<!-- figure: ", page.read_text(encoding="utf-8"), re.M)
+    assert [page.name for page in pages() if re.search(r"^<!-- figure: ", page.read_text("utf-8"), re.M)] == []
 
 
 def test_every_table_and_figure_is_on_a_page() -> None:
@@ -83,13 +73,6 @@ def test_no_table_of_figures_is_written_by_hand() -> None:
     assert found == set(BY_HAND)
 
 
-def test_a_table_by_hand_is_found() -> None:
-    text = (
-        "<!-- figures: seeds -->\n| a |\n| 1.5 |\n<!-- end of figures -->\n\n| b |\n| --: |\n| 2.5 |\n\n| c |\n| 3 |\n"
-    )
-    assert by_hand(text) == {"| b |"}
-
-
 def test_every_saved_table_of_the_ablations_is_named() -> None:
     page = (ROOT / "reproductions/docs/levers.md").read_text(encoding="utf-8")
     for path in (ROOT / "reports/runs/levers").glob("*.csv"):
@@ -101,9 +84,6 @@ def test_a_table_says_where_its_figures_come_from() -> None:
     date = r"2026-\d\d-\d\d; 2 cores, 24 GiB, x86_64\.$"
     assert re.match(rf"`reports/runs/paper1/china-daily.csv`: {command}; {date}", source("paper1/china-daily"))
     assert re.search(rf"csv`, whose first line .*; 2026-\d\d-\d\d to {date}", source("paraphrase/mrpc"))
-
-
-def test_a_figure_of_others_has_its_source() -> None:
     assert all(row["source"].endswith(".json") and len(row["revision"]) == 8 for row in table("published"))
 
 

@@ -32,11 +32,8 @@ def test_a_system_without_figures_has_dashes(tmp_path: Path) -> None:
 def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path) -> None:
     """The means over seeds follow the run's own figures, which the documentation shows."""
     own = rows("student", 0.78, 300_034.4)
-    results, kept, seeds = (
-        tmp_path / "results.csv",
-        tmp_path / "best.csv",
-        [tmp_path / f"{seed}.csv" for seed in (2, 3)],
-    )
+    results, kept = tmp_path / "results.csv", tmp_path / "best.csv"
+    seeds = [tmp_path / f"{seed}.csv" for seed in (2, 3)]
     write_results(results, own)
     for path, value in zip(seeds, (0.77, 0.79), strict=True):
         write_results(path, [replace(row, value=value) for row in own[:2]])

@@ -69,22 +69,18 @@ def test_from_the_first_command_to_the_search(code: list[tuple[str, str]], place
 
 
 def explored(text: str, place: Path) -> None:
-    """Start the server of a block, and ask it as a program would."""
+    """Start the server of a block, and ask it as a program would: for the page, and for a vector."""
     command = ["bash", "-euc", f"exec {text.strip()}"]
     with subprocess.Popen(command, cwd=place, env=environment(), stdout=subprocess.PIPE, text=True) as running:
         try:
             assert running.stdout is not None
-            ask(running.stdout.readline().strip())
+            address = running.stdout.readline().strip()
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+            with urllib.request.urlopen(address) as page:
+                assert b"<title>" in page.read()
+            body = json.dumps({"model": "mine", "input": ["fit a curve to noisy points"]}).encode()
+            request = urllib.request.Request(f"{address}v1/embeddings", body, {"Content-Type": "application/json"})
+            with urllib.request.urlopen(request) as answer:
+                assert len(json.load(answer)["data"][0]["embedding"]) == 256
         finally:
             running.terminate()
-
-
-def ask(address: str) -> None:
-    """Ask for the page, and for a vector."""
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
-    with urllib.request.urlopen(address) as page:
-        assert b"<title>" in page.read()
-    body = json.dumps({"model": "mine", "input": ["fit a curve to noisy points"]}).encode()
-    request = urllib.request.Request(f"{address}v1/embeddings", body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request) as answer:
-        assert len(json.load(answer)["data"][0]["embedding"]) == 256

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from measurements import ablations
-from measurements.ablations import BASE, ROWS, Grid, Setting, difference, figures, measured
+from measurements.ablations import BASE, ROWS, Grid, Setting, difference, figures
 from measurements.suite import SavedScores
 from measurements.trained_peers import Corpus
 from sentence_distillery.corpus.fingerprints import fingerprints
@@ -27,9 +27,8 @@ PAIRS = PairSet("mine", "dev", SENTENCES[:4], SENTENCES[4:8], np.array([1, 2, 4,
 def grid(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
     """Rows of a tiny teacher, on sentences of which one is in a test split."""
     monkeypatch.setattr(BenchmarkData, "fingerprints", lambda self: fingerprints(SENTENCES[-1:]))
-    base = Setting(teachers=(str(tiny),), further_words=0)
-    monkeypatch.setattr(ablations, "BASE", replace(base, dimension=16))
-    base = ablations.BASE
+    base = Setting(teachers=(str(tiny),), further_words=0, dimension=16)
+    monkeypatch.setattr(ablations, "BASE", base)
     rows = {
         "base": base,
         "untrained": replace(base, trained=False),
@@ -50,13 +49,8 @@ def test_rows_differ_from_the_base_in_one_thing() -> None:
 
 def test_rows_are_made_as_they_say(grid: Grid) -> None:
     made = {name: grid.made(setting, 1) for name, setting in grid.rows.items()}
-    assert {name: encoder.dimension for name, encoder in made.items()} == {
-        "base": 16,
-        "untrained": 16,
-        "news": 16,
-        "8 bits": 8,
-        "channel": 16 + ablations.CHANNEL,
-    }
+    dimensions = {name: encoder.dimension for name, encoder in made.items()}
+    assert dimensions == dict.fromkeys(made, 16) | {"8 bits": 8, "channel": 16 + ablations.CHANNEL}
     assert made["8 bits"].stored.dtype == np.int8
 
     # Rows that differ after the training share one student; another seed, or no training, is another one.
@@ -76,17 +70,6 @@ def test_text_of_a_row(grid: Grid) -> None:
     assert len(few.texts("news and captions")) == 8 and few.texts("news") == few.texts("news")
     sentences, _ = grid.labelled(grid.rows["base"]).texts()
     assert SENTENCES[-1] not in list(sentences)
-
-
-def test_a_call_goes_on_where_it_stopped(grid: Grid) -> None:
-    task = own_task(PAIRS)
-    first = list(measured(grid, [task], [1]))
-    kept = {path: path.stat().st_mtime_ns for path in grid.work.glob("*/**/*") if path.is_file()}
-    again = list(measured(grid, [task], [1, 2]))
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    assert [row.system for row, _ in again] == list(grid.rows)
-    assert [(row.seeds, gain is None) for row, gain in again] == [(2, True)] + [(2, False)] * 4
-    assert first[0][0].seeds == 1 and first[0][0].spread is None
 
 
 def saved(place: Path, value: float, draws: list[float]) -> SavedScores:
@@ -115,17 +98,23 @@ def test_test_splits_are_scored_once(tmp_path: Path) -> None:
         ablations.run(options, [], {})
 
 
-def test_the_tables(grid: Grid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tables_and_a_call_that_goes_on(grid: Grid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a set with a split of its own; the comment says how much text and which seeds."""
     monkeypatch.setattr(ablations, "collected", lambda *given: grid.data)
     monkeypatch.setattr(ablations, "read_corpus", lambda *given: grid.corpus)
     monkeypatch.setattr(ablations, "read_task", lambda *given: own_task(PAIRS))
-    options = Namespace(
-        test=False, output=tmp_path / "out", source=[], work=grid.work, seeds=[1], articles=None, captions=20
-    )
-    ablations.run(options, ["stsb"], {name: grid.rows[name] for name in ("base", "8 bits")})
-    assert [row.system for row in read_results(tmp_path / "out/dev.csv")] == ["base", "8 bits"]
-    assert [row.system for row in read_results(tmp_path / "out/differences.csv")] == ["8 bits - base"]
-    comment = (tmp_path / "out/dev.csv").read_text(encoding="utf-8").splitlines()[0]
-    assert "python -m measurements.ablations FROM; 24 articles and 20 captions, seeds 1; " in comment
-    assert not (tmp_path / "out/test.csv").exists()
+    output, rows = tmp_path / "out", {name: grid.rows[name] for name in ("base", "8 bits")}
+    options = Namespace(test=False, output=output, source=[], work=grid.work, seeds=[1], articles=None, captions=20)
+    ablations.run(options, ["stsb"], rows)
+    found = read_results(output / "dev.csv")
+    assert [(row.system, row.seeds, row.spread) for row in found] == [("base", 1, None), ("8 bits", 1, None)]
+
+    kept = {path: path.stat().st_mtime_ns for path in grid.work.glob("*/**/*") if path.is_file()}
+    options.seeds = [1, 2]
+    ablations.run(options, ["stsb"], rows)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert [(row.system, row.seeds) for row in read_results(output / "dev.csv")] == [("base", 2), ("8 bits", 2)]
+    assert [row.system for row in read_results(output / "differences.csv")] == ["8 bits - base"]
+    comment = (output / "dev.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert "python -m measurements.ablations FROM; 24 articles and 20 captions, seeds 1 2; " in comment
+    assert not (output / "test.csv").exists()

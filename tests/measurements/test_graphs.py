@@ -78,20 +78,29 @@ def mirrored(mirror: Path, name: str, files: dict[str, str]) -> None:
         subprocess.run(["git", *author, *words], cwd=root, check=True, capture_output=True)
 
 
+def build_and_run(tmp_path: Path, name: str, files: dict[str, str], *how: str) -> None:
+    """Build a project with these files from a mirror, and run it."""
+    mirrored(tmp_path / "mirror", f"me+{name}", files)
+    names = tmp_path / f"{name}.txt"
+    names.write_text(f"# tiny\nme/{name}\n", encoding="utf-8")
+    places = ["--names", str(names), "--work", str(tmp_path / "work")]
+    main(["build", *places, "--mirror", str(tmp_path / "mirror")])
+    main(["run", *places, *how])
+
+
 @pytest.mark.slow
 def test_it_tells_an_equal_engine_from_one_that_changes_an_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mirrored(tmp_path / "mirror", "me+right", FILES)
-    mirrored(tmp_path / "mirror", "me+wrong", {"dvc.yaml": GRAPH, "params.yaml": "rate: 0.5\n"})
     work = tmp_path / "work"
-    for name, engine, runs in (("right", ENGINE + END, "3"), ("wrong", ENGINE + FAULT + END, "1")):
-        names, script = tmp_path / f"{name}.txt", tmp_path / f"{name}.py"
-        names.write_text(f"# tiny\nme/{name}\n", encoding="utf-8")
+    wrong_files = {"dvc.yaml": GRAPH, "params.yaml": "rate: 0.5\n"}
+    for name, files, engine, runs in (
+        ("right", FILES, ENGINE + END, "3"),
+        ("wrong", wrong_files, ENGINE + FAULT + END, "1"),
+    ):
+        script = tmp_path / f"{name}.py"
         script.write_text(engine, encoding="utf-8")
-        main(["build", "--names", str(names), "--mirror", str(tmp_path / "mirror"), "--work", str(work)])
-        command = ["--command", f"{sys.executable} {script}", "--runs", runs]
-        main(["run", "--names", str(names), "--work", str(work), *command])
+        build_and_run(tmp_path, name, files, "--command", f"{sys.executable} {script}", "--runs", runs)
     right, wrong = read_results(work)
     assert right.verdict == "same"
     assert right.features == "foreach, vars, metrics, cache: false, 1 .dvc, 1 imports, 1 submodules"
@@ -172,25 +181,10 @@ def test_a_command_keeps_its_templates_and_its_lines() -> None:
 def test_nothing_of_a_project_runs(
     graph: str, values: str, reason: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran, work, names = tmp_path / "RAN", tmp_path / "work", tmp_path / "names.txt"
+    ran, work = tmp_path / "RAN", tmp_path / "work"
     files = {"dvc.yaml": graph.format(ran=ran), "params.yaml": values.format(ran=ran)}
     files["queue.py"] = f"open({str(ran)!r}, 'w')\n"  # which DVC would import from the current directory
-    mirrored(tmp_path / "mirror", "me+it", files)
-    names.write_text("me/it\n", encoding="utf-8")
-    main(["build", "--names", str(names), "--mirror", str(tmp_path / "mirror"), "--work", str(work)])
-    main(
-        [
-            "run",
-            "--names",
-            str(names),
-            "--work",
-            str(work),
-            "--command",
-            f"{sys.executable} -m dvc repro",
-            "--runs",
-            "1",
-        ]
-    )
+    build_and_run(tmp_path, "it", files, "--command", f"{sys.executable} -m dvc repro", "--runs", "1")
     said = capsys.readouterr()
     assert not ran.exists()
     assert reason is None or f"me+it: {reason}" in said.err

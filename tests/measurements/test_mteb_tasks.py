@@ -48,24 +48,13 @@ def task(**settings: Any) -> Any:
     return type("Local", (mteb.abstasks.AbsTaskSTS,), limits | settings)()
 
 
-def test_mteb_gives_the_figure_of_our_own_protocol(tmp_path: Path) -> None:
-    pairs = PairSet(
-        name="pairs",
-        split="test",
-        sentences1=ONE,
-        sentences2=OTHER,
-        scores=np.array(SCORES, np.float32),
-        labels=None,
-        scale=(0.0, 5.0),
-    )
+def test_mteb_gives_the_figure_of_our_own_protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a finished task is not embedded again."""
+    pairs = PairSet("pairs", "test", ONE, OTHER, np.array(SCORES, np.float32), None, (0.0, 5.0))
     [spearman] = [row.number for row in evaluate(load(), [pairs]) if row.metric == "spearman"]
-    [(name, score)] = module().scores(module().ForMTEB(load(), "released"), [task()], tmp_path)
-    assert (name, score) == ("Local", pytest.approx(spearman, abs=1e-6))
-
-
-def test_finished_tasks_are_not_embedded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = module().ForMTEB(load(), "released")
     first = dict(module().scores(model, [task()], tmp_path))
+    assert first == {"Local": pytest.approx(spearman, abs=1e-6)}
     assert len(list(tmp_path.rglob("Local.json"))) == 1
     monkeypatch.setattr(model, "encode", None)  # a call would be a TypeError
     assert dict(module().scores(model, [task()], tmp_path)) == pytest.approx(first)
@@ -120,12 +109,9 @@ def test_a_task_that_mteb_does_not_know() -> None:
 def test_queries_and_documents_are_told_apart() -> None:
     encoder = load("released-search")
     found = module().ForMTEB(encoder, "released-search")
-    batches = [{"text": ["a storm"]}, {"text": ["a gale shut the port"]}]
-    for kind, encode in (
-        (None, encoder.encode),
-        ("query", encoder.encode_query),
-        ("document", encoder.encode_document),
-    ):
+    texts = ["a storm", "a gale shut the port"]
+    ways = {None: encoder.encode, "query": encoder.encode_query, "document": encoder.encode_document}
+    for kind, encode in ways.items():
         prompt_type = None if kind is None else module().PromptType(kind)
-        vectors = found.encode(batches, prompt_type=prompt_type)
-        np.testing.assert_array_equal(vectors, encode(["a storm", "a gale shut the port"]))
+        vectors = found.encode([{"text": [text]} for text in texts], prompt_type=prompt_type)
+        np.testing.assert_array_equal(vectors, encode(texts))

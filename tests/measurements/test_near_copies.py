@@ -17,19 +17,10 @@ TEXT = ["A dog runs in the park.", "The storm closed the port.", "..."]
 SENTENCES = st.lists(st.sampled_from("abcdefgh"), max_size=6).map(" ".join)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "index"),
-    [
-        ("A dog runs in the park!", 1.0),
-        ("A dog runs in a park.", 5 / 6),
-        ("The storm closed a port.", 4 / 5),
-        ("A dog sleeps in the sun.", 4 / 8),
-        ("A dog sleeps.", 2 / 7),
-        ("...", 0.0),
-    ],
-)
-def test_nearest_by_hand(sentence: str, index: float) -> None:
-    assert TrainingText(TEXT).nearest(sentence) == pytest.approx(index)
+def test_nearest_by_hand() -> None:
+    """Without punctuation; a sentence without a word is like no other."""
+    sentences = ["A dog runs in the park!", "The storm closed a port.", "A dog sleeps.", "..."]
+    assert [TrainingText(TEXT).nearest(each) for each in sentences] == pytest.approx([1.0, 4 / 5, 2 / 7, 0.0])
 
 
 @given(st.lists(SENTENCES, max_size=8), SENTENCES)

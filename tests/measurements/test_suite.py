@@ -50,11 +50,6 @@ def test_words_find_documents_that_have_them(name: str) -> None:
     assert (queries @ documents.T).argmax(axis=1).tolist() == [1, 0]
 
 
-def test_a_package_that_is_not_there_says_how_to_get_it() -> None:
-    load = peers.packaged("no_such_module", "no-such-package", lambda module: module.encode)
-    assert load(retrieval()) == Unavailable("it needs no_such_module: run `pip install no-such-package`")
-
-
 def test_versions_of_packages_are_told() -> None:
     version = importlib.metadata.version("scikit-learn")
     assert peers.PEERS["TF-IDF"].described.endswith(f"no training (scikit-learn {version})")
@@ -84,14 +79,6 @@ def test_a_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {path: path.stat().st_mtime_ns for path in Path("suite-work/test").rglob("*")} == kept
 
 
-def test_directories_without_the_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as caught:
-        suite.main([str(tmp_path), "--sets", "trec"])
-    told = f"suite: {tmp_path}: the folder trec is missing; give the directory that has it, or leave trec out."
-    assert caught.value.code == told
-
-
 def rated(split: str, labels: list[str]) -> PairSet:
     same = [label == "ENTAILMENT" for label in labels]
     first = [f"the storm {number}" for number in range(len(labels))]
@@ -108,10 +95,8 @@ def test_labels_of_pairs_are_learnt_from_the_difference_of_their_vectors() -> No
     for pairs, correct in ((scored, 13), (wrong, 12)):
         [row], draws = entailment(rated("train", labels), pairs, "mine", encoder)
         assert (row.dataset, row.metric, row.n) == ("sick-e", "accuracy", 13)
-        assert row.number is not None
         assert row.number == pytest.approx(correct / 13)
-        assert draws is not None
-        assert row.low is not None and row.high is not None
+        assert draws is not None and row.number is not None and row.low is not None and row.high is not None
         assert row.low <= row.number <= row.high
     absent = entailment(rated("train", labels), scored, "mine", Unavailable("it has no weights"))
     assert (absent[0][0].value, absent[1]) == (Unavailable("it has no weights"), None)
@@ -126,8 +111,13 @@ def test_further_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(words.value, Unavailable)
 
 
-def test_trained_peers_say_how_they_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_absent_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package, a peer that has to be trained, and a set."""
+    load = peers.packaged("no_such_module", "no-such-package", lambda module: module.encode)
+    assert load(retrieval()) == Unavailable("it needs no_such_module: run `pip install no-such-package`")
     monkeypatch.chdir(tmp_path)
     for name in ("student", "tokenlearn", "StaticEmbedding"):
         told = f"it needs suite-work/trained/{name}: run `python -m measurements.trained_peers FROM`"
         assert peers.PEERS[name].load(retrieval()) == Unavailable(told)
+    with pytest.raises(SystemExit, match=r"suite: .*: the folder trec is missing; give the directory that has it"):
+        suite.main([str(tmp_path), "--sets", "trec"])

@@ -24,9 +24,12 @@ FILES = {"a.csv": "one\n", "b.csv": "two\n"}
 class Server(http.server.ThreadingHTTPServer):
     """Serves `bodies` by path, counting requests; a path in `failing` answers 503 that many times first."""
 
-    bodies: dict[str, bytes]
-    failing: dict[str, int]
-    requests: list[str]
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.home = f"http://127.0.0.1:{self.server_port}"
+        self.bodies: dict[str, bytes] = {}
+        self.failing: dict[str, int] = {}
+        self.requests: list[str] = []
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -47,40 +50,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server(("127.0.0.1", 0), Handler) as running:
-        running.bodies, running.failing, running.requests = {}, {}, []
+    with Server() as running:
         thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield running
         running.shutdown()
         thread.join()
-
-
-def home(server: Server) -> str:
-    return f"http://127.0.0.1:{server.server_address[1]}"
-
-
-def test_copy(tmp_path: Path) -> None:
-    write(tmp_path / "from/tiny", FILES)
-    entry, target = external_set("tiny", FILES), tmp_path / "to"
-    [report] = fetch([entry], target, copy_from(tmp_path / "from"))
-    assert report.line() == "tiny: complete (2 fetched, 0 already there)"
-    assert {path.name: path.read_text() for path in (target / "tiny").iterdir()} == FILES
-    stamp = (target / "tiny/a.csv").stat().st_mtime_ns
-    [report] = fetch([entry], target, copy_from(tmp_path / "nowhere"))
-    assert report.line() == "tiny: complete (0 fetched, 2 already there)"
-    assert (target / "tiny/a.csv").stat().st_mtime_ns == stamp
-
-
-@pytest.mark.fault(16)
-def test_copy_with_a_wrong_and_a_missing_file(tmp_path: Path) -> None:
-    """A file with a wrong checksum never gets its name, and the message has both checksums."""
-    write(tmp_path / "from/tiny", {"a.csv": "other\n"})
-    report = fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
-    assert "the download has SHA-256" in report.wrong["a.csv"] and "it was not kept" in report.wrong["a.csv"]
-    assert report.missing == {"b.csv": f"not in {tmp_path / 'from/tiny'}"}
-    assert not list((tmp_path).glob("to/**/*.csv"))
-    assert report.line().startswith("tiny: absent (0 fetched, 0 already there); a.csv: the download has")
 
 
 @pytest.mark.fault(16)
@@ -108,9 +83,9 @@ def test_download(tmp_path: Path, server: Server) -> None:
     """Good, wrong and missing files, and files without an address, each with a clear message."""
     server.bodies = {f"/{name}": text.encode() for name, text in FILES.items()} | {"/wrong.csv": b"another edition\n"}
     sets = [
-        external_set("good", FILES, home(server)),
-        external_set("changed", {"wrong.csv": "this edition\n"}, home(server)),
-        external_set("gone", {"gone.csv": "x\n"}, home(server)),
+        external_set("good", FILES, server.home),
+        external_set("changed", {"wrong.csv": "this edition\n"}, server.home),
+        external_set("gone", {"gone.csv": "x\n"}, server.home),
         external_set("packed", {"p.parquet": "x\n"}),
     ]
     good, changed, gone, packed = fetch(sets, tmp_path, download())
@@ -123,14 +98,14 @@ def test_download(tmp_path: Path, server: Server) -> None:
 @pytest.mark.parametrize(("failures", "comes"), [(1, True), (2, False)])
 def test_one_retry(tmp_path: Path, server: Server, failures: int, comes: bool) -> None:
     server.bodies, server.failing = {"/a.csv": b"one\n"}, {"/a.csv": failures}
-    report = fetch_set(external_set("tiny", {"a.csv": "one\n"}, home(server)), tmp_path, download())
+    report = fetch_set(external_set("tiny", {"a.csv": "one\n"}, server.home), tmp_path, download())
     assert report.complete is comes and len(server.requests) == 2
 
 
 def test_a_body_without_end(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAXIMUM_BYTES", 10)
     server.bodies = {"/a.csv": b"x" * 1000}
-    report = fetch_set(external_set("tiny", {"a.csv": "one\n"}, home(server)), tmp_path, download())
+    report = fetch_set(external_set("tiny", {"a.csv": "one\n"}, server.home), tmp_path, download())
     assert report.missing["a.csv"].endswith("/a.csv sends more than the 10 bytes that are allowed")
 
 
@@ -155,7 +130,10 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """0 with one complete set, 1 with none, 1 with a wrong checksum; an incomplete set is reported with a remedy."""
+    """0 with one complete set, 1 with none, 1 with a wrong checksum; an incomplete set is reported with a remedy.
+
+    A file that is there is not fetched again.
+    """
     monkeypatch.chdir(tmp_path)
     full, bad = external_set("full", FILES), external_set("bad", {"c.csv": "three\n"})
     monkeypatch.setattr(stage, "EXTERNAL", (full, bad))
@@ -168,10 +146,17 @@ def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     write(tmp_path / "brought/full", FILES)
     main(["--from", "brought"])
     assert capsys.readouterr().out.startswith("full: complete (2 fetched, 0 already there)\nbad: absent (0 fetched")
-    assert (tmp_path / "data/external/full/a.csv").read_text() == "one\n"
+    fetched = tmp_path / "data/external/full/a.csv"
+    stamp = fetched.stat().st_mtime_ns
+    assert {path.name: path.read_text() for path in fetched.parent.iterdir()} == FILES
     write(tmp_path / "brought/bad", {"c.csv": "changed\n"})
     with pytest.raises(SystemExit, match="1"):
         main(["--from", "brought"])
+    said = capsys.readouterr().out
+    assert said.startswith(
+        "full: complete (0 fetched, 2 already there)\nbad: absent (0 fetched, 0 already there); c.csv: "
+    )
+    assert fetched.stat().st_mtime_ns == stamp and not (tmp_path / "data/external/bad").exists()
 
 
 def test_the_pinned_table() -> None:

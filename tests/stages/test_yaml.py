@@ -20,7 +20,7 @@ SAME += ["0b2", "0", "-0", "00", "014", "08", "0o14", "0x1F", "0X1f", "0b11", "1
 SAME += ["9" * 4_000, ".5", "-.5", "1.", "1e5", "1E5", "1e-3", "1.5e3", "010.5", "1_0.5", ".5e3", ".5e+3", "+.inf"]
 SAME += ["-.INF", "0.1e-3_0", "[1, [2, {a: no}]]", "{a: 014, b: 0x1F}", "&x [1, 2]", "!!str 1", "|\n  line\n", "1.2.3"]
 SAME += ["_1", "- -", "a: b: c", "=", "<<", "*nobody", "!!python/object:os.system x", "[", "@x", "`x", "%x"]
-SAME += ["{a: 1, a: 2}"]
+SAME += ["{a: 1, a: 2}", "[&x {a: 1, b: 2}, {<<: *x, b: 3}]"]
 ANCHORS = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 
 
@@ -61,13 +61,6 @@ def test_one_value_or_one_refusal(value: str, tmp_path: Path) -> None:
         found = read(text)
         assert found == expected, (read, found)
         assert repr(found) == repr(expected)
-
-
-@pytest.mark.fault(44)
-def test_merged_keys(tmp_path: Path) -> None:
-    """`<<` takes over the entries of another mapping."""
-    text = "base: &base {a: 1, b: 2}\nc:\n  <<: *base\n  b: 3\n"
-    assert by_dvc(text)["c"] == by_flows(text)["c"] == by_stages(tmp_path)(text)["c"] == {"a": 1, "b": 3}
 
 
 @pytest.mark.parametrize(

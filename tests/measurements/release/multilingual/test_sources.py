@@ -90,12 +90,6 @@ License: CC-BY-SA-3.0
 """
 
 
-@pytest.mark.parametrize(("path", "licence"), [("src/main.c", "GPL-2+ and"), ("po/de.po", "CC-BY-SA-3.0")])
-def test_the_last_paragraph_that_matches_has_the_licence(path: str, licence: str) -> None:
-    assert licences.of_copyright_file(COPYRIGHT, path) == licence
-    assert licences.of_copyright_file("This package was made by Somebody. Its licence is the GPL.", path) is None
-
-
 @pytest.mark.parametrize(
     ("name", "archive", "file", "content", "licence"),
     [

@@ -1,9 +1,11 @@
-"""The page "Try it" in Chromium, served as a site: loading, search as one types, the network cut, own texts."""
+"""The site, as `make site` builds it, in Chromium: the look of every page, and what a visitor does on "Try it"."""
 
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -11,21 +13,26 @@ from playwright.sync_api import Browser, Page, expect
 from docsite.try_it import passages
 from measurements.sites import served
 from tests.javascript.building import built
-from tests.look import WIDTHS, browser_needed, chromium
-from tests.waiting import LIMIT
+from tests.look import WIDTHS, browser_needed, chromium, faults, silent_page
 from tests.workspace import ROOT
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the site, which is built as `make site` builds it."""
-    built()
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of the site."""
     place = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(place)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(place)]  # --quiet hides warnings
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    with served(place) as site:
-        yield f"{site}try-it.html"
+    return place
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """The address of the page "Try it", if there is a compiler for its script."""
+    built()
+    with served(site) as home:
+        yield f"{home}try-it.html"
 
 
 @pytest.fixture(scope="module")
@@ -37,26 +44,23 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(params=WIDTHS)
 def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """The page at a width, whose console has to stay empty, and that sends nothing."""
-    context = browser.new_context(viewport={"width": request.param, "height": 900})
-    made = context.new_page()
-    made.set_default_timeout(LIMIT * 1000)
-    said: list[str] = []
-    made.on("console", lambda message: said.append(message.text))
-    made.on("pageerror", lambda error: said.append(str(error)))
-    made.on("request", lambda sent: said.append(sent.url) if sent.method != "GET" or "?" in sent.url else None)
-    made.goto(address)
-    yield made
-    context.close()
-    assert not said
+    sent: list[str] = []
+    with silent_page(browser, width=request.param) as made:
+        made.on("request", lambda asked: sent.append(asked.url) if asked.method != "GET" or "?" in asked.url else None)
+        made.goto(address)
+        yield made
+    assert not sent
 
 
 @pytest.mark.browser
 @browser_needed
 def test_a_visitors_way(page: Page) -> None:
-    """Nothing large is loaded unasked; without a network the search goes on; the next visit loads what was kept."""
-    assert (
-        page.evaluate("performance.getEntriesByType('resource').filter((it) => it.name.includes('model/')).length") == 0
-    )
+    """Nothing large is loaded unasked; without a network the search goes on; the next visit loads what was kept.
+
+    A hit leads to its section.
+    """
+    loaded = "performance.getEntriesByType('resource').filter((it) => it.name.includes('model/')).length"
+    assert page.evaluate(loaded) == 0
     expect(page.locator("#try-texts")).to_be_hidden()
     page.get_by_role("button", name="Load the encoder").click()
     expect(page.locator("#try-state")).to_contain_text("You may cut the network now")
@@ -76,15 +80,19 @@ def test_a_visitors_way(page: Page) -> None:
     page.context.set_offline(False)
     page.reload()
     expect(page.locator("#try-state")).to_contain_text("You may cut the network now")
-
-
-@pytest.mark.browser
-@browser_needed
-def test_links_lead_to_sections(page: Page) -> None:
-    page.get_by_role("button", name="Load the encoder").click()
     page.get_by_role("button", name="which teacher should I take").click()
     page.locator("#try-hits a").first.click()
     expect(page.locator("h1")).to_contain_text("Choose a teacher")
+
+
+@pytest.mark.endurance
+@browser_needed
+def test_no_page_overflows_or_lacks_a_picture(site: Path, browser: Browser) -> None:
+    """All but 404.html, whose paths are those of a server."""
+    pages = [page for page in sorted(site.rglob("*.html")) if page.name != "404.html" and "assets" not in page.parts]
+    assert len(pages) >= 39
+    for page, width in product(pages, WIDTHS):
+        assert faults(browser, page, width) == [], (page.name, width)
 
 
 def test_passages_of_the_search_index() -> None:
