@@ -18,7 +18,7 @@ from typing import Any
 import dvc.cli
 from networkx.classes.coreviews import FilterAtlas
 
-from prefect_dvc import cli
+from prefect_dvc.cli import main
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,23 @@ def dvc_command(root: Path, *words: str, **environment: str) -> Done:
 def prefect_dvc(root: Path, *words: str, **environment: str) -> Done:
     def act() -> None:
         sys.argv = ["prefect-dvc", *words]
-        cli.main()
+        main()
 
     return _in_child(root, act, environment)
 
 
+def cli(root: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`prefect-dvc` with these words, as that of conftest.py."""
+    return _completed(prefect_dvc(root, *words, **environment))
+
+
 def pipeline(root: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """`prefect-dvc run` without a server, as that of conftest.py."""
-    return _completed(prefect_dvc(root, "run", *options, **environment))
+    return cli(root, "run", *options, **environment)
 
 
 def dvc_(*words: str, cwd: Path) -> str:
-    """Run DVC, as that of site.py; return what it prints."""
+    """Run DVC, as that of conftest.py; return what it prints."""
     done = _completed(dvc_command(cwd, *words))
     done.check_returncode()
     return done.stdout
@@ -74,7 +79,7 @@ def import_all(root: Path) -> None:
 
     def act() -> None:
         sys.argv = ["prefect-dvc", "run", "--apply"]
-        cli.main()
+        main()
         dvc.cli.main(["repro"])
         print(*sys.modules, sep="\n")
 

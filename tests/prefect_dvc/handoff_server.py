@@ -18,6 +18,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 
 from prefect_dvc.gpu_stage import COMMAND, gpu_stage, queue_of
 from prefect_dvc.server.database import URL
@@ -112,6 +113,19 @@ class Server:
         """The flow runs of the worker's flow, the latest last."""
         with self.client() as client:
             return client.read_flow_runs(limit=PAGE, sort=FlowRunSort.EXPECTED_START_TIME_ASC)
+
+
+@contextmanager
+def running(server: Server) -> Iterator[Server]:
+    """Start a server with its work pool and deployment; this process has its address and its key meanwhile."""
+    settings = {PREFECT_API_URL: server.api, PREFECT_API_AUTH_STRING: server.key, PREFECT_HOME: server.log.parent}
+    with temporary_settings(settings):
+        server.start()
+        try:
+            server.deploy()
+            yield server
+        finally:
+            server.stop()
 
 
 def make_database(home: Path) -> None:

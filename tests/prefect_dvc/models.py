@@ -11,9 +11,8 @@ import yaml
 from prefect_dvc.execution.run import new_name
 from prefect_dvc.workspace.apply import keep
 from prefect_dvc.workspace.directory import worktree
-from prefect_dvc.workspace.git import git
 
-from .conftest import CONFIG, make_repository, write_yaml
+from .conftest import CONFIG, commit_all, make_repository, write_yaml
 from .test_cache import put
 
 MODEL = '''\
@@ -96,11 +95,6 @@ def make_models(root: Path) -> Path:
     write_yaml(root / "params.yaml", PARAMS)
     commit_all(root, "A model")
     return root
-
-
-def commit_all(root: Path, message: str) -> None:
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", message)
 
 
 def add_remote(root: Path, store: Path) -> None:

@@ -67,7 +67,7 @@ LATE = ("untracked", "staged", "nested", "nested without commit")  # made after 
 PARAMS = {"params.yaml": "k", "conf/p.json": "p", "conf/v.yaml": "v"}  # files, and the key of each
 HOMES = ("", "wdir", "below")
 ATTRIBUTES = ("", "* text=auto\n", "*.csv text eol=crlf\n", "*.csv -text\n")
-EDITS = ("write", "new file", "delete", "stage", "uncache", "link", "set", "commit", "unlock", "mode", "assume")
+EDITS = ("write", "new file", "delete", "stage", "uncache", "link", "set", "commit", "unlock", "mode", "assume", "skip")
 
 
 @dataclass(frozen=True)
@@ -408,14 +408,16 @@ def _edit(kind: str, path: str, root: Path) -> None:
             _write(root / name, (root / name).read_text(encoding="utf-8").replace("1", "5"))
     elif kind == "commit":
         _commit(root)
+    elif kind == "freeze":  # by the name of the stage
+        dvc_command(root, "freeze", path)
     elif kind == "unlock":
         (root / "dvc.lock").unlink()
     elif kind == "stage":
         git(root, "add", "--force", "--", path)
     elif kind == "uncache":
         cached(root, first.read_bytes()).unlink()
-    elif kind == "assume":
-        git(root, "update-index", "--assume-unchanged", "--", path)
+    elif kind in ("assume", "skip"):
+        git(root, "update-index", "--assume-unchanged" if kind == "assume" else "--skip-worktree", "--", path)
         _edit("write", path, root)
     elif kind == "new file" and place.is_dir():
         _write(place / "mine.txt", "mine\n")

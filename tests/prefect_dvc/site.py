@@ -1,9 +1,7 @@
 """Two clones on one host with a worker in the second, for tests of the hand-off."""
 
-import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, chdir, contextmanager, suppress
@@ -26,7 +24,7 @@ from prefect_dvc.workers import request
 from prefect_dvc.workers.handoff import hand_off
 from tests.waiting import SERVER_PAUSE, wait_until
 
-from .conftest import git, make_repository, set_param, stage
+from .conftest import dvc_, git, make_repository, set_param, stage
 from .handoff_server import Server, clone_of, kill, worker
 
 GPU = Needs({"gpu": 1})
@@ -155,16 +153,3 @@ class Site:
                 if inside and text in (process / "cmdline").read_bytes():
                     found.append(int(process.name))
         return found
-
-
-def dvc_(*arguments: str, cwd: Path) -> str:
-    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-m", "dvc", *arguments],
-        cwd=cwd,
-        env=os.environ | {"PATH": tools},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout

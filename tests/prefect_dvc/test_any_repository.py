@@ -10,35 +10,19 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 
 from .conftest import git
 from .forked import Done, dvc_command, prefect_dvc
-from .repositories import GITCONFIG, Case, Tree, build, cached, cases, copy, edit, make_template, of_git, tree
+from .repositories import Case, Tree, build, cached, cases, copy, edit, of_git, tree
 
 EXAMPLES = int(os.environ.get("GRAPH_EXAMPLES", "25"))
 WRITTEN = re.compile(r"(.*/)?(dvc\.lock|\.gitignore)|.*\.dvc|params\.yaml")  # by DVC, or by --set
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A directory with an empty workspace, and what lies around it; git and DVC have no settings of the machine."""
-    base = tmp_path_factory.mktemp("template")
-    (base / ".gitconfig").write_text(GITCONFIG, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PREFECT_API_URL", raising=False)
-        for name in ("HOME", "DVC_SITE_CACHE_DIR", "DVC_GLOBAL_CONFIG_DIR", "DVC_SYSTEM_CONFIG_DIR"):
-            patch.setenv(name, str(base))
-        for name in ("GIT_CONFIG_NOSYSTEM", "DVC_NO_ANALYTICS"):
-            patch.setenv(name, "1")
-        make_template(base / "world")
-        yield base
 
 
 @dataclass(frozen=True)
@@ -266,7 +250,7 @@ def _of_directory(seen: Seen, run: Path) -> list[str]:
         {
             path: _followed(entry)
             for path, entry in _files(_tree(seen.case, root), set()).items()
-            if _within(path, places) and not _within(path, _links(seen))
+            if _within(path, places) and not _within(path, _links(seen)) and Path(path).name != ".git"
         }
         for root in (seen.reference, run)
     )

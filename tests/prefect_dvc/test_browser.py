@@ -22,7 +22,7 @@ from tests.look import browser_needed, chromium
 from tests.sockets import LOOPBACK, free_port, peers
 from tests.waiting import LIMIT, wait_until
 
-from .conftest import git, make_repository, stage
+from .conftest import commit_all, git, make_repository, stage
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 1000  # of Playwright's milliseconds
@@ -39,8 +39,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "prefect.yaml", root)
     with (root / ".gitignore").open("a", encoding="utf-8") as file:
         file.write("/.prefect/\n")
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "Add the flows")
+    commit_all(root, "Add the flows")
     return root
 
 

@@ -1,4 +1,4 @@
-"""flows.yaml: what is refused, and how a repository without a check of its own changes its parameters."""
+"""flows.yaml: what is refused; and how a run changes parameters, none of which reaches a shell."""
 
 import re
 from pathlib import Path
@@ -6,55 +6,44 @@ from typing import Any
 
 import pytest
 import yaml
+from dvc.repo import Repo
 from prefect.utilities.schema_tools.validation import ValidationError, validate
 
 from prefect_dvc.errors import SettingsError
 from prefect_dvc.settings.flows_yaml import Config, read_config
-from prefect_dvc.settings.parameters import choices, configure, known_keys
+from prefect_dvc.settings.parameters import check_words, choices, configure, known_keys
+from prefect_dvc.settings.yaml_reader import read_yaml
+from stages.params import read_params
 from tests.workspace import ROOT
 
-from .conftest import write_yaml
+from .conftest import make_repository, write_yaml
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ({"registy": {}}, "flows.yaml has the unknown key 'registy'; did you mean 'registry'?"),
-        (
-            {"registry": {"metric": "m.json"}},
-            "registry has the unknown key 'metric'; did you mean 'metrics'?",
-        ),
-        ({"paths": {"brought": "data"}}, "paths.brought is 'data'; write a list"),
-        ({"paths": {"brought": ["../home"]}}, "paths.brought.0 is '../home'; a path is relative to the repository"),
-        ({"report": "/etc/passwd"}, "report is '/etc/passwd'; a path is relative to the repository"),
-        ({"params": {"check": ["python", "x"]}}, "params.check.0 is ['python', 'x']; Input should be a valid string"),
-        ({"params": ["check"]}, "flows.yaml: params is ['check']; write values by name"),
-        ([1], "flows.yaml is [1]; write values by name"),
-        (
-            {"params": {"check": "python 'x"}},
-            """params.check is "python 'x"; No closing quotation""",
-        ),
-        (
-            {"registry": {"tolerances": {"*": [1]}}},
-            "registry.tolerances.* is [1]; Input should be a valid number",
-        ),
-        ({"registry": {"gains": {"*": True}}}, "registry.gains.* is True; Input should be a valid number"),
-        ({"edition": {"limits": {"rows": None}}}, "edition.limits.rows is None; Input should be a valid number"),
-        ({"registry": {"former": {"a": 1}}}, "registry.former.a is 1; Input should be a valid string"),
+        ("registy: {}", "flows.yaml has the unknown key 'registy'; did you mean 'registry'?"),
+        ("registry: {metric: m.json}", "registry has the unknown key 'metric'; did you mean 'metrics'?"),
+        ("paths: {brought: data}", "paths.brought is 'data'; write a list"),
+        ("paths: {brought: [../home]}", "paths.brought.0 is '../home'; a path is relative to the repository"),
+        ("report: /etc/passwd", "report is '/etc/passwd'; a path is relative to the repository"),
+        ("params: {check: [python, x]}", "params.check.0 is ['python', 'x']; Input should be a valid string"),
+        ("params: [check]", "flows.yaml: params is ['check']; write values by name"),
+        ("[1]", "flows.yaml is [1]; write values by name"),
+        ('params: {check: "python \'x"}', """params.check is "python 'x"; No closing quotation"""),
+        ("registry: {tolerances: {'*': [1]}}", "registry.tolerances.* is [1]; Input should be a valid number"),
+        ("registry: {gains: {'*': true}}", "registry.gains.* is True; Input should be a valid number"),
+        ("edition: {limits: {rows: }}", "edition.limits.rows is None; Input should be a valid number"),
+        ("registry: {former: {a: 1}}", "registry.former.a is 1; Input should be a valid string"),
+        ("params: [", "flows.yaml is not YAML"),
+        ('report: "\xe9"', "flows.yaml is not YAML"),
     ],
 )
-def test_what_is_refused(content: Any, told: str, tmp_path: Path) -> None:
-    write_yaml(tmp_path / "flows.yaml", content)
+def test_what_is_refused(content: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "flows.yaml").write_text(content, encoding="latin-1")
     with pytest.raises(SettingsError) as raised:
         read_config(tmp_path)
     assert told in str(raised.value)
-
-
-def test_a_file_that_is_not_yaml(tmp_path: Path) -> None:
-    for text in ("params: [", 'report: "\xe9"'):
-        (tmp_path / "flows.yaml").write_text(text, encoding="latin-1")
-        with pytest.raises(SettingsError, match=r"flows.yaml is not YAML"):
-            read_config(tmp_path)
 
 
 def test_without_a_file(tmp_path: Path) -> None:
@@ -98,6 +87,7 @@ def test_a_profile_replaces_values(scratch: Path) -> None:
     [
         (None, {"train.rat": 1}, None, "params.yaml has no key 'train.rat'; did you mean 'train.rate'?"),
         (None, {"x": 1}, None, "params.yaml has no key 'x'; its sections are train, names."),
+        (None, {"conf/t.yaml:x": 1}, None, "conf/t.yaml does not exist, or no dvc.yaml names it, so x cannot"),
         ("wrong", {}, None, "params.yaml has no key 'train.speed'"),
         ("fast", {}, None, "'fast' is not a profile; the profiles are slow, wrong (`params.profiles` in flows.yaml)."),
         ("slow", {}, "here", "flows.yaml has no command `params.use`"),
@@ -139,19 +129,17 @@ def test_what_the_form_refuses(scratch: Path, overrides: dict[str, Any], unknown
             validate({"overrides": overrides}, schema, raise_on_error=True)
 
 
-def test_commands_of_the_repository(scratch: Path) -> None:
-    """One that is not there, and one that fails without a word, are named."""
-    write_yaml(scratch / "flows.yaml", {"params": {"check": "no-such-program"}})
-    with pytest.raises(SettingsError, match="`no-such-program` cannot be started: No such file"):
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ("no-such-program", "`no-such-program` cannot be started: No such file"),
+        ("python -c 'raise SystemExit(3)'", "ended with status 3"),
+    ],
+)
+def test_commands_of_the_repository(check: str, told: str, scratch: Path) -> None:
+    write_yaml(scratch / "flows.yaml", {"params": {"check": check}})
+    with pytest.raises(SettingsError, match=told):
         configure(scratch, None, {})
-    write_yaml(scratch / "flows.yaml", {"params": {"check": "python -c 'raise SystemExit(3)'"}})
-    with pytest.raises(SettingsError, match="ended with status 3"):
-        configure(scratch, None, {})
-    (scratch / "params.yaml").unlink()
-    with pytest.raises(
-        SettingsError, match=r"params.yaml does not exist, or no dvc.yaml names it, so train.rate cannot"
-    ):
-        configure(scratch, None, {"train.rate": 1})
 
 
 @pytest.mark.parametrize(("text", "told"), [("[1, 2]", "has no values by name"), ("train: [", "is not YAML: ")])
@@ -162,3 +150,43 @@ def test_parameters_that_are_none(scratch: Path, text: str, told: str) -> None:
         configure(scratch, None, {"train.rate": 1})
     with pytest.raises(SettingsError, match=rf"params.yaml {told}"):
         known_keys(scratch)
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Path:
+    """A stage with a cell for each value of a parameter, which becomes a word of its command."""
+    cell: dict[str, Any] = {"matrix": {"it": "${stages.m.value}"}, "cmd": "echo ${item.it}", "params": ["stages.m"]}
+    root = make_repository(tmp_path / "workspace", {"m": cell})
+    write_yaml(root / "params.yaml", {"profile": "demo", "stages": {"m": {"value": ["one", "two"]}}})
+    return root
+
+
+def set_values(root: Path, overrides: dict[str, Any]) -> None:
+    """Change parameters, and check what reaches a shell."""
+    configure(root, None, overrides)
+    with Repo(str(root)) as repo:
+        check_words(repo, overrides)
+
+
+@pytest.mark.parametrize("value", ["x; touch y", "$(touch y)", "`touch y`", "x\ntouch y", "a b", "a'b", "--help"])
+def test_a_command_gets_words_alone(matrix: Path, value: str) -> None:
+    with pytest.raises(SettingsError, match=r"stages.m.value has .*, which dvc.yaml puts into a command"):
+        set_values(matrix, {"stages.m.value": ["one", value]})
+
+
+@pytest.mark.parametrize("text", ["no", "on", "1e-05", "012", "1_000", "12:30", "~", ".5", "true"])
+@pytest.mark.fault(44)
+def test_one_reader(text: str, tmp_path: Path) -> None:
+    """The flows and the stages read the same value; a day without quotes is refused by the stages."""
+    file = tmp_path / "params.yaml"
+    file.write_text(f"a: {text}\n", encoding="utf-8")
+    assert read_yaml(file.read_text(encoding="utf-8")) == read_params(file)
+
+
+def test_words_pass(matrix: Path) -> None:
+    """Numbers and paths, too; and what params.yaml has itself, though it be a title, if no run has set it."""
+    set_values(matrix, {"stages.m.value": ["minilm-l3", "sick+labels", 0.2, 1e-05, True, "raw/in.csv", "s3://a/b"]})
+    write_yaml(
+        matrix / "params.yaml", {"profile": "demo", "stages": {"m": {"value": ["two words"]}, "n": {"value": 1}}}
+    )
+    set_values(matrix, {"stages.n.value": 2})

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 
 from prefect_dvc.execution.outcome import Outcome
 
+from .conftest import dvc_
 from .halfway import LARGE, Store
-from .handoff_server import Server
-from .site import Site, dvc_
+from .handoff_server import Server, running
+from .site import Site
 
 SECONDS = "15"  # for a transfer that hangs; one that passes takes a second
 # The large transfers: home pushes the input, the worker pulls it, pushes the result, and home pulls that. Over HTTP,
@@ -26,22 +26,14 @@ TRANSFERS = {
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Store]]:
     """Two clones whose default remote is a store over HTTP."""
-    home, directory = tmp_path_factory.mktemp("prefect"), tmp_path_factory.mktemp("site")
-    server, store = Server(home), Store(directory / "remote")
-    with (
-        temporary_settings({PREFECT_API_URL: server.api, PREFECT_API_AUTH_STRING: server.key, PREFECT_HOME: home}),
-        store.served() as address,
-    ):
-        server.start()
-        server.deploy()
+    directory = tmp_path_factory.mktemp("site")
+    store = Store(directory / "remote")
+    with running(Server(tmp_path_factory.mktemp("prefect"))) as server, store.served() as address:
         site = Site(server, directory)
         site.use_store(address)
         site.start_worker(PREFECT_DVC_TRANSFER_SECONDS=SECONDS)
-        try:
-            yield site, store
-        finally:
-            site.close()
-            server.stop()
+        yield site, store
+        site.close()
 
 
 @pytest.mark.parametrize(

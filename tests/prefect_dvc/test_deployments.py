@@ -1,8 +1,5 @@
 """prefect.yaml and the form of the flows agree with the code."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ from prefect_dvc.pipeline_flow import EVERYTHING, pipeline
 from prefect_dvc.server.database import SQLITE_RUNS
 from prefect_dvc.settings.parameters import AS_IT_STANDS
 
+from .conftest import cli
 from .handoff_server import Server
 
 ROOT = Path(__file__).parents[2]
@@ -68,14 +66,7 @@ def test_one_command_deploys(tmp_path: Path) -> None:
     server.start()
     try:
         for _ in range(2):
-            done = subprocess.run(
-                [sys.executable, "-m", "prefect_dvc.cli", "deploy"],
-                cwd=ROOT,
-                env=os.environ | server.environment | {"PREFECT_DVC_CLONE": str(tmp_path)},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            done = cli(ROOT, "deploy", **server.environment, PREFECT_DVC_CLONE=str(tmp_path))
             assert done.stdout.split() == ["gpu-stage/gpu-stage", "pipeline/pipeline", "retrain/retrain"], done.stderr
         with server.client() as client:
             for deployment in client.read_deployments():
@@ -97,7 +88,6 @@ def test_one_command_deploys(tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ["chat.example.org/hook", "ftp://example.org", "https://"])
 def test_an_address_that_nobody_can_call(address: str) -> None:
     """regression: it was taken, and each call failed unseen."""
-    command = [sys.executable, "-m", "prefect_dvc.cli", "deploy", "--webhook", address]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = cli(ROOT, "deploy", "--webhook", address)
     assert done.returncode == 2
     assert f"'{address}' is not an address; it must begin with https:// or http://" in done.stderr

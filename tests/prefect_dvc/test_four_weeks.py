@@ -5,13 +5,10 @@ repository of its own. The texts are generated; `stages.params new` brings each 
 """
 
 import json
-import os
 import random
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +20,6 @@ from uuid import UUID
 import httpx
 import pytest
 import yaml
-from dvc.repo import Repo
 from prefect.client.orchestration import SyncPrefectClient
 
 import sentence_distillery as sd
@@ -38,8 +34,8 @@ from tests.tiny_bert import write_tiny_bert
 from tests.waiting import SERVER_PAUSE, wait_until
 from tests.workspace import ROOT, demo_params
 
-from .conftest import git, write_yaml
-from .models import add_remote, commit_all
+from .conftest import commit_all, dvc_, git, init_dvc, init_git, write_yaml
+from .models import add_remote
 from .test_ui import command_of, ui
 
 NAME = "films"
@@ -147,10 +143,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "conf/held_out", root / "conf/held_out")
     write_yaml(root / "conf/profile/demo.yaml", {"name": "demo"})
     shutil.copy(root / "conf/base.yaml", root / "params.yaml")
-    git(tmp_path, "init", "--quiet", "--initial-branch", "main", str(root))
-    git(root, "config", "user.name", "Test")
-    git(root, "config", "user.email", "test@localhost")
-    Repo.init(str(root)).close()
+    init_git(root)
+    init_dvc(root)
     commit_all(root, "A graph")
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -268,8 +262,7 @@ def test_four_weeks(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     for number in (1, 2, 3):
         target = tmp_path / f"v{number}"
         get = ["artifacts", "get", str(workspace), "student", "--rev", f"v0.0.{number}", "--out", str(target)]
-        environment = os.environ | {"DVC_NO_ANALYTICS": "1"}
-        subprocess.run([sys.executable, "-m", "dvc", *get], cwd=tmp_path, env=environment, check=True)
+        dvc_(*get, cwd=tmp_path)
         vectors = sd.load(target).encode(["The tired captain left the harbour at dawn."])
         assert vectors.shape == (1, 16)
         assert len(json.loads((target / "config.json").read_text(encoding="utf-8"))["corpus_sha256"]) == 64

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ import pytest
 from prefect_dvc.errors import SettingsError
 from prefect_dvc.execution.run import PipelineError
 from prefect_dvc.pipeline import run_in_threads
-from prefect_dvc.registry.comparison import Row, ToleranceError, check_gains, lacking_gain
+from prefect_dvc.registry.comparison import ToleranceError
 from prefect_dvc.registry.data_gate import Edition, problems, read_edition
 from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, retrain_once
 from prefect_dvc.settings.flows_yaml import EditionFiles
 from prefect_dvc.settings.yaml_reader import read_yaml
 
-from .conftest import CONFIG, git, write_yaml
-from .models import EDITION_CONFIG, MODEL_CONFIG, change, commit_all, make_models
+from .conftest import CONFIG, commit_all, git, write_yaml
+from .models import EDITION_CONFIG, MODEL_CONFIG, change, make_models
 
 COUNTERS, OVERVIEW = EDITION_CONFIG["counters"], EDITION_CONFIG["overview"]
 LIMITS: dict[str, Any] = EDITION_CONFIG["limits"]
@@ -75,21 +76,6 @@ def test_an_edition_is_read() -> None:
     assert read_edition(files, counters, None) == Edition(80, 100, 10, 2)
 
 
-def test_the_least_gain() -> None:
-    """One metric must gain enough; for an error, less is a gain. Noise is then no promotion."""
-    rows = [Row("s/lee/spearman", 0.5, 0.501, 0.005, None), Row("s/lee/mae", 1.0, 0.9, 0.05, None)]
-    assert lacking_gain(rows, {}) is None
-    assert lacking_gain(rows, {"s/*": 0.05}) is None
-    assert lacking_gain(rows, {"s/lee/spearman": "0.2%"}) is None
-    assert lacking_gain(rows, {"s/lee/spearman": 0.002}) == (
-        "No metric gains enough: s/lee/spearman gains 0.001, but 0.002 are required."
-    )
-    with pytest.raises(ToleranceError, match="No metric that has a tolerance fits the least gains: s/sick/"):
-        check_gains([row.metric for row in rows], {"s/*": 0.1}, {"s/sick/*": 0.1})
-    with pytest.raises(ToleranceError, match="No metric that has a tolerance fits"):
-        lacking_gain(rows, {"s/sick/*": 0.1})
-
-
 @pytest.fixture
 def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """A clone that retrains, and the repository that its colleagues push to; its corpus has a cleaner."""
@@ -111,14 +97,14 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
     return tmp_path / "clone", root
 
 
+def retrain_in(clone: Path, **fields: Any) -> Verdict:
+    order = RetrainSettings(artifact="student", source="origin", revision="main", snapshot=date(2026, 11, 21))
+    return retrain_once(clone, replace(order, **fields), run_in_threads, print, "a test")
+
+
 def test_the_first_model(origin: tuple[Path, Path]) -> None:
     """A misspelt tolerance, a figure below its floor and a floor of no figure keep also the first model back."""
-    clone, _ = origin
-
-    def retrain(**fields: Any) -> Verdict:
-        order = RetrainSettings(artifact="student", snapshot=date(2026, 11, 21))
-        return retrain_once(clone, replace(order, **fields), run_in_threads, print, "a test")
-
+    retrain = partial(retrain_in, origin[0])
     misspelt = retrain(tolerances={"students/*/spearman": 0.1})
     assert misspelt.decision is Decision.NOT_PROMOTED
     assert misspelt.reason.startswith(
@@ -136,11 +122,7 @@ def test_the_first_model(origin: tuple[Path, Path]) -> None:
 def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """A bad edition is refused before any training. What colleagues have pushed is fetched first."""
     clone, hub = origin
-    order = RetrainSettings(artifact="student", source="origin", revision="main", snapshot=date(2026, 11, 21))
-
-    def retrain(**fields: Any) -> Verdict:
-        return retrain_once(clone, replace(order, **fields), run_in_threads, print, "a test")
-
+    retrain = partial(retrain_in, clone)
     assert retrain().decision is Decision.PROMOTED
     assert "student: at work" in capsys.readouterr().out
     message = git(clone, "log", "-1", "--format=%B", "promoted")
@@ -178,21 +160,16 @@ def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.Capture
 def test_a_gate_that_cannot_read(origin: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """It stays shut: no training, no promotion. regression: the run went on as if the stage had been up to date."""
     clone, hub = origin
-    order = RetrainSettings(artifact="student", source="origin", revision="main", snapshot=date(2026, 11, 21))
-
-    def retrain() -> Verdict:
-        return retrain_once(clone, order, run_in_threads, print, "a test")
-
     for section, key in (("edition", "counters"), ("registry", "metrics")):
         config = read_yaml((hub / "flows.yaml").read_text(encoding="utf-8"))
         config[section][key] = "reports/none.json"
         write_yaml(clone / "flows.yaml", config)
         with pytest.raises(SettingsError, match=rf"{section}.{key} is 'reports/none.json', which no stage of dvc.yaml"):
-            retrain()
+            retrain_in(clone)
     git(clone, "checkout", "--quiet", "flows.yaml")
-    assert retrain().decision is Decision.PROMOTED
+    assert retrain_in(clone).decision is Decision.PROMOTED
     capsys.readouterr()
     change(hub, "clean", kept=0)
     with pytest.raises(PipelineError, match=r"reports/counters/clean.json .* lacks counts that the data gate compares"):
-        retrain()
+        retrain_in(clone)
     assert "student: at work" not in capsys.readouterr().out

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from dvc.repo import Repo
 
 from prefect_dvc.errors import SettingsError
@@ -17,9 +16,8 @@ from prefect_dvc.execution.graph import GraphError, Stage, read_graph
 from prefect_dvc.settings.graph_files import targets
 from prefect_dvc.settings.resources import Needs
 
-from .conftest import make_repository, set_param, stage, write_yaml
+from .conftest import dvc_, make_repository, set_param, stage, write_yaml
 from .forked import pipeline
-from .site import dvc_
 
 GPU = Needs({"gpu": 1})
 
@@ -80,8 +78,6 @@ def test_an_unknown_target(chain: Path) -> None:
     write_yaml(chain / "dvc.yaml", {"stages": {"clean": stage("clean"), "crawl": stage("crawl")}})
     with pytest.raises(GraphError, match=r"dvc.yaml has no stage 'cleam'; did you mean 'clean'\?"):
         graph(chain, "cleam")
-    with pytest.raises(GraphError, match=r"no stage 'x'; the stages are clean, crawl"):
-        graph(chain, "x")
 
 
 @pytest.mark.parametrize("name", ["dvc.yaml", "dvc.lock"])
@@ -135,36 +131,20 @@ def test_a_graph_without_stages(text: str, tmp_path: Path) -> None:
         assert "is not YAML" in str(error)
 
 
-def test_a_frozen_stage_beside_its_upstream(chain: Path) -> None:
-    """regression: it read what another stage was writing just then, and DVC refused it."""
-    assert pipeline(chain, "--apply").returncode == 0
-    graph = yaml.safe_load((chain / "dvc.yaml").read_text(encoding="utf-8"))
-    graph["stages"]["b"]["frozen"] = True
-    write_yaml(chain / "dvc.yaml", graph)
-    set_param(chain, "a", value=2)
-    done = pipeline(chain)
-    assert done.stdout.splitlines()[-1] == "Cached: b; Ran: a, c, d", done.stderr
-
-
 def test_few_stages_of_many_have_the_order_of_the_graph(tmp_path: Path) -> None:
     """Whatever the hashes of this process: the same dvc.lock each time."""
     others = {f"other{number}": {"cmd": "echo"} for number in range(20)}
     graph = {"stages": {**others, "cells": {"matrix": {"x": ["c", "a", "b"]}, "cmd": "echo ${item.x}"}}}
-    (tmp_path / "dvc.yaml").write_text(yaml.safe_dump(graph, sort_keys=False), encoding="utf-8")
+    write_yaml(tmp_path / "dvc.yaml", graph)
     script = (
         "from dvc.repo import Repo\nfrom prefect_dvc.execution.graph import read_graph\n"
         "with Repo('.') as repo: print(*(stage.name for stage in read_graph(repo, 'cells')))"
     )
     Repo.init(str(tmp_path), no_scm=True).close()
     orders = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            check=True,
-            text=True,
-            capture_output=True,
-        ).stdout.splitlines()[-1]
-        for seed in ("1", "2", "3")
+        subprocess.check_output(
+            [sys.executable, "-c", script], cwd=tmp_path, env=os.environ | {"PYTHONHASHSEED": seed}, text=True
+        ).splitlines()[-1]
+        for seed in "123"
     }
     assert orders == {"cells@c cells@a cells@b"}

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from dvc.repo import Repo
 
 from prefect_dvc.workers.capacity import measured
 
-from .conftest import git
+from .conftest import git, init_dvc, init_git
+from .models import add_remote
 
 HIDDEN = ("dvc", "prefect", "queue", "types", "torch", "json")
 GRAPH = """\
@@ -31,15 +31,9 @@ def project(base: Path) -> Path:
         (root / name / "__init__.py").write_text(f"raise SystemExit('the project\\'s own {name}')\n", encoding="utf-8")
     (root / "dvc.yaml").write_text(GRAPH, encoding="utf-8")
     (root / "in.txt").write_text("x\n", encoding="utf-8")
-    git(root, "init", "--quiet")
-    git(root, "config", "user.name", "a")
-    git(root, "config", "user.email", "a@localhost")
-    Repo.init(str(root)).close()
-    (root / ".dvc/config").write_text(
-        f"[core]\n    remote = r\n['remote \"r\"']\n    url = {base}/remote\n", encoding="utf-8"
-    )
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "x")
+    init_git(root)
+    init_dvc(root)
+    add_remote(root, base / "remote")
     return root
 
 

@@ -15,14 +15,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from dvc.repo import Repo
 
 from prefect_dvc.server.serve import read_key
 from tests.sockets import free_port
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 from tests.workspace import ROOT
 
-from .conftest import git, write_yaml
+from .conftest import commit_all, git, init_dvc, init_git, write_yaml
 from .handoff_server import Server, clone_of, kill, make_database
 
 LOAD = "from pathlib import Path; Path('words.txt').write_text('red green blue')"
@@ -123,12 +122,9 @@ def scratch(tmp_path: Path) -> Path:
     write_yaml(root / "profiles/slow.yaml", {"train": {"rate": 0.25}})
     write_yaml(root / "flows.yaml", CONFIG)
     (root / ".gitignore").write_text("/words.txt\n/net.txt\n/place.txt\n/card.txt\n", encoding="utf-8")
-    git(tmp_path, "init", "--quiet", "--initial-branch", "main", "scratch")
-    git(root, "config", "user.name", "Test")
-    git(root, "config", "user.email", "test@localhost")
-    Repo.init(str(root)).close()
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "Three stages")
+    init_git(root)
+    init_dvc(root)
+    commit_all(root, "Three stages")
     return root
 
 

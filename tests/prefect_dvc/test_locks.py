@@ -18,7 +18,10 @@ from prefect_dvc import dvc_private
 from prefect_dvc.system.process import SUPERVISOR
 from tests.waiting import FOREVER, LIMIT, wait_until
 
-from .conftest import command, make_repository, pipeline, stage
+from .conftest import command, make_repository, stage
+from .forked import pipeline
+
+pytestmark = pytest.mark.usefixtures("imported")
 
 # The first time it never ends by itself, not even when its parent does; once asked to, it takes a while.
 SLOW = f"""

@@ -3,8 +3,6 @@
 import os
 import re
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,6 +22,7 @@ from prefect_dvc.retraining import RetrainSettings, retrain_once
 from prefect_dvc.server.reports import KEPT, KEPT_DAYS, Reports
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
+from .conftest import dvc_
 from .handoff_server import Server, spawn
 from .models import make_models
 
@@ -121,8 +120,7 @@ def test_the_figures_of_all_versions(promotions: Path) -> None:
 
 def test_a_copied_model_is_traced_back(promotions: Path, tmp_path: Path) -> None:
     """By its files alone: the version, the commit, the run, the figures, and the hash of each input."""
-    get = [sys.executable, "-m", "dvc", "artifacts", "get", str(promotions), "student", "--out", "model"]
-    subprocess.run([*get, "--rev", "v0.0.1"], cwd=tmp_path, env=os.environ | {"DVC_NO_ANALYTICS": "1"}, check=True)
+    dvc_("artifacts", "get", str(promotions), "student", "--out", "model", "--rev", "v0.0.1", cwd=tmp_path)
     told = trace(promotions, CHANNEL, tmp_path / "model")
     assert told.startswith("student@v0.0.1  ") and "Promote the student of run 20" in told
     assert "student/lee/spearman: 0.5\n" in told and "web.snapshot: 2026-11-21" in told

@@ -21,8 +21,11 @@ from prefect_dvc.workers.cards import holding
 from prefect_dvc.workers.handoff import hand_off
 from tests.waiting import wait_until
 
-from .conftest import make_repository, pipeline, stage
+from .conftest import make_repository, stage
+from .forked import pipeline
 from .test_pipeline import last_line
+
+pytestmark = pytest.mark.usefixtures("imported")
 
 GB = 10**9
 FLAKY = '''\

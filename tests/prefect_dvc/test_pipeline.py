@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import open_run
@@ -19,8 +19,7 @@ from prefect_dvc.settings.parameters import assignments
 from prefect_dvc.workspace.directory import RUNS
 from tests.waiting import LIMIT, wait_until
 
-from .conftest import command, git, make_repository, set_param, stage
-from .conftest import pipeline as pipeline_of_a_new_process
+from .conftest import cli, command, git, make_repository, run_at_work, set_param, stage
 from .forked import pipeline
 from .test_cache import damage
 
@@ -63,13 +62,6 @@ def test_only_what_depends_runs(chain: Path) -> None:
     assert "b 2" in (chain / "d.txt").read_text(encoding="utf-8")
     assert git(chain, "diff", "--name-only").splitlines() == ["params.yaml"]
     assert last_line(pipeline(chain, "--target", "c")) == "Cached: a, c"
-
-
-def test_uncommitted_code_runs(pair: Path) -> None:
-    code = pair / "stage.py"
-    code.write_text(code.read_text(encoding="utf-8").replace("{name} {params", "{name}: {params"), encoding="utf-8")
-    pipeline(pair, "--target", "a", "--apply")
-    assert (pair / "a.txt").read_text(encoding="utf-8") == "a: 1\n"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +129,7 @@ def test_an_equal_run_that_ends_between(pair: Path, monkeypatch: pytest.MonkeyPa
     alone = Stages._alone
 
     def late(*arguments: Any) -> AbstractContextManager[None]:
-        assert last_line(pipeline_of_a_new_process(pair)) == "Ran: a, b"
+        assert last_line(cli(pair, "run")) == "Ran: a, b"
         return alone(*arguments)
 
     options: dict[str, Any] = {"profile": None, "overrides": {}, "target": "a", "parallel": 1, "force": False}
@@ -180,14 +172,8 @@ def test_a_damaged_object(pair: Path) -> None:
 
 
 def _lock(root: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
-    import yaml
-
     stages: dict[str, dict[str, list[dict[str, str]]]] = yaml.safe_load((root / "dvc.lock").read_text())["stages"]
     return stages
-
-
-def started(log: Path) -> Callable[[], bool]:
-    return lambda: log.exists() and "at work" in log.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -195,10 +181,7 @@ def started(log: Path) -> Callable[[], bool]:
 def test_signals(chain: Path, number: signal.Signals, tmp_path: Path) -> None:
     """The stage that runs ends with its run, and the status is not 0."""
     set_param(chain, "a", until=str(tmp_path / "never"))
-    log = tmp_path / "log"
-    with log.open("w") as file:
-        process = subprocess.Popen(command(), cwd=chain, stdout=file, stderr=file)
-    wait_until(started(log), "stage a is at work", process)
+    process = run_at_work(chain, tmp_path / "log")
     process.send_signal(number)
     assert process.wait(LIMIT) != 0
     assert not _at_work(chain)
@@ -285,9 +268,9 @@ def test_a_remote_that_cannot_be_reached(pair: Path, tmp_path: Path) -> None:
         file.write("    remote = away\n['remote \"away\"']\n    url = ssh://127.0.0.1:9/store\n")
     (tmp_path / "dvc_ssh.py").write_text(AWAY, encoding="utf-8")
     modules = os.pathsep.join([str(tmp_path), *sys.path])
-    done = pipeline_of_a_new_process(pair, PYTHONPATH=modules)
+    done = cli(pair, "run", PYTHONPATH=modules)
     assert "Connection refused" in done.stdout
     assert last_line(done) == "Cached: a; Restored: b"
-    done = pipeline_of_a_new_process(pair, "--set", "stages.a.value=2", PYTHONPATH=modules)
+    done = cli(pair, "run", "--set", "stages.a.value=2", PYTHONPATH=modules)
     assert last_line(done) == "Ran: a, b"
     assert done.stdout.count("Warning: nothing more is pulled in this run") == 1

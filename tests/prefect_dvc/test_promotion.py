@@ -1,8 +1,6 @@
 """Promotions with real git and GTO; the runs are simulated."""
 
 import hashlib
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -29,27 +27,19 @@ from prefect_dvc.system.process import held
 from prefect_dvc.workspace.git import git
 from tests.waiting import LIMIT
 
-from .models import add_remote, commit_all, kept_run, make_models
+from .conftest import commit_all
+from .forked import cli, dvc_
+from .models import add_remote, kept_run
 from .test_cache import damage, put
+
+pytestmark = pytest.mark.usefixtures("imported")
 
 CHANNEL = Channel("student")
 CHANNEL_OF_ALL = Channel("student", remote="origin")
 
 
-@pytest.fixture
-def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = make_models(tmp_path / "workspace")
-    monkeypatch.chdir(root)
-    return root
-
-
 def promote_model(root: Path, model: str, channel: Channel = CHANNEL) -> Version:
     return promote(root, kept_run(root, model), channel, instead_of=promoted(root, channel))
-
-
-def cli(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "prefect_dvc.cli", *options]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=LIMIT)
 
 
 def test_a_promotion_leaves_the_workspace_alone(models: Path) -> None:
@@ -306,7 +296,7 @@ def test_gc_keeps_the_data_of_kept_runs(models: Path) -> None:
     run = kept_run(models, "m1")
     stale = put(models / ".dvc/cache", b"of nobody")
     collect = ["gc", "--all-branches", "--all-tags", "--force"]
-    subprocess.run([sys.executable, "-m", "dvc", *collect], cwd=models, check=True, capture_output=True)
+    dvc_(*collect, cwd=models)
     assert not place(models / ".dvc/cache", stale).exists()
     assert promote(models, run, CHANNEL, instead_of=None).name == "v0.0.1"
 

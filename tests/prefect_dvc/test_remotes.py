@@ -14,9 +14,8 @@ from prefect_dvc.execution.cache import missing
 from prefect_dvc.execution.commands import Commands
 from prefect_dvc.workers.handoff import Steps, fetch, give, opened
 from prefect_dvc.workers.request import HandoffError
-from tests.waiting import LIMIT
 
-from .conftest import PAIR, git, make_repository, pipeline
+from .conftest import PAIR, commit_all, dvc_, git, make_repository, pipeline
 
 S3 = """
 import sys, boto3
@@ -98,9 +97,8 @@ def test_push_pull_restore_and_check(store: str, tmp_path: Path, monkeypatch: py
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     root = with_remote(tmp_path / "workspace", store)
     assert "Ran: a, b" in pipeline(root, "--apply").stdout
-    git(root, "add", "dvc.lock")
-    git(root, "commit", "--quiet", "--message", "Done")
-    subprocess.run([sys.executable, "-m", "dvc", "push", "--quiet"], cwd=root, check=True, timeout=LIMIT)
+    commit_all(root, "Done")
+    dvc_("push", "--quiet", cwd=root)
 
     git(tmp_path, "clone", "--quiet", str(root), "clone")
     done = pipeline(tmp_path / "clone")

@@ -25,20 +25,18 @@ from prefect_dvc.workspace.git import git
 from tests.bound import bound
 from tests.waiting import FOREVER, LIMIT
 
-from .models import LEE, add_remote, change, commit_all, make_models
+from .conftest import cli, commit_all, dvc_
+from .models import LEE, add_remote, change
 
 CHANNEL = Channel("student")
 ORDER = RetrainSettings(artifact="student", snapshot=date(2026, 11, 21))
-QUIET = {"DVC_NO_ANALYTICS": "1"}  # outside a repository, which could say so
 
 
 @pytest.fixture
-def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    root = make_models(tmp_path / "workspace")
-    add_remote(root, tmp_path / "store")
-    monkeypatch.chdir(root)
-    return root
+def stored(models: Path) -> Path:
+    """With a remote of DVC's."""
+    add_remote(models, models.parent / "store")
+    return models
 
 
 def retrain(root: Path, order: RetrainSettings = ORDER, **overrides: object) -> Verdict:
@@ -55,103 +53,101 @@ def start(root: Path, *options: str) -> subprocess.Popen[str]:
 def fetched(url: Path, target: Path) -> str:
     """Fetch the model at the stage, knowing only the repository's URL."""
     get = ["artifacts", "get", str(url), "student", "--stage", "production", "--out", str(target)]
-    subprocess.run(
-        [sys.executable, "-m", "dvc", *get], cwd=target.parent, env=os.environ | QUIET, check=True, capture_output=True
-    )
+    dvc_(*get, cwd=target.parent)
     return (target / "model.txt").read_text(encoding="utf-8")
 
 
-def test_from_the_first_model_to_a_rollback(models: Path, tmp_path: Path) -> None:
+def test_from_the_first_model_to_a_rollback(stored: Path, tmp_path: Path) -> None:
     """A promoted model can be fetched from a clone, with only the remote's data; a worse model is not promoted."""
-    (models / "mine.txt").write_text("uncommitted\n", encoding="utf-8")
-    first = retrain(models)
+    (stored / "mine.txt").write_text("uncommitted\n", encoding="utf-8")
+    first = retrain(stored)
     assert (first.decision, first.reason) == (
         Decision.PROMOTED,
         "v0.0.1 is at production. production had no version to compare with. Back: prefect-dvc rollback",
     )
     assert (
-        git(models, "ls-tree", "--name-only", "promoted", "mine.txt", "reports/promotion.md") == "reports/promotion.md"
+        git(stored, "ls-tree", "--name-only", "promoted", "mine.txt", "reports/promotion.md") == "reports/promotion.md"
     )
-    assert "snapshot: '2026-11-21'" in git(models, "show", "promoted:params.yaml")
+    assert "snapshot: '2026-11-21'" in git(stored, "show", "promoted:params.yaml")
 
-    again = retrain(models)
+    again = retrain(stored)
     assert again.decision is Decision.NOT_PROMOTED
     assert "The model is the same as that of v0.0.1, which is already at production." in again.reason
 
-    worse = retrain(models, replace(ORDER, snapshot=date(2026, 11, 22)), student__spearman=0.49)
+    worse = retrain(stored, replace(ORDER, snapshot=date(2026, 11, 22)), student__spearman=0.49)
     assert worse.decision is Decision.NOT_PROMOTED
     assert "student/lee/spearman: it loses 0.01, but only 0.005 are allowed." in worse.reason
     run = worse.reason.rpartition(" ")[2]
     assert "| student/lee/spearman | 0.5000 | 0.4900 | -0.01 |" in git(
-        models, "show", f"refs/tags/prefect-dvc/runs/{run}:reports/promotion.md"
+        stored, "show", f"refs/tags/prefect-dvc/runs/{run}:reports/promotion.md"
     )
 
-    better = retrain(models, replace(ORDER, snapshot=date(2026, 11, 22)), student__spearman=0.496)
+    better = retrain(stored, replace(ORDER, snapshot=date(2026, 11, 22)), student__spearman=0.496)
     assert better.decision is Decision.PROMOTED
     assert "Each of 2 metrics is within its tolerance of v0.0.1." in better.reason
-    assert git(models, "status", "--porcelain") == "?? mine.txt"
-    assert git(models, "branch", "--show-current") == "main"
+    assert git(stored, "status", "--porcelain") == "?? mine.txt"
+    assert git(stored, "branch", "--show-current") == "main"
 
-    git(tmp_path, "clone", "--quiet", str(models), "clone")
+    git(tmp_path, "clone", "--quiet", str(stored), "clone")
     assert fetched(tmp_path / "clone", tmp_path / "two") == "2026-11-22: 0.496\n"
-    rollback(models, CHANNEL)
+    rollback(stored, CHANNEL)
     git(tmp_path / "clone", "fetch", "--quiet", "--tags")
     assert fetched(tmp_path / "clone", tmp_path / "one") == "2026-11-21: 0.5\n"
 
 
 @pytest.mark.fault(13)
-def test_refused_before_and_after_the_run(models: Path) -> None:
+def test_refused_before_and_after_the_run(stored: Path) -> None:
     """Another benchmark refuses the comparison, however good the figures are; `promote` by hand remains.
 
     a tolerance for no metric, and a branch that is checked out, are reported before the run.
     """
-    retrain(models)
-    runs = len(list((models / RUNS).glob("*.lock")))
+    retrain(stored)
+    runs = len(list((stored / RUNS).glob("*.lock")))
     with pytest.raises(ToleranceError, match=r"'student/sick/\*' fits none of the metrics"):
-        retrain(models, replace(ORDER, tolerances={"student/sick/*": 0.1}))
+        retrain(stored, replace(ORDER, tolerances={"student/sick/*": 0.1}))
     with pytest.raises(PromotionError, match=r"Branch 'main' is checked out"):
-        retrain(models, replace(ORDER, branch="main"))
+        retrain(stored, replace(ORDER, branch="main"))
     with pytest.raises(SettingsError, match=r"params.yaml has no 'crawl.snapshot', so the snapshot 2026-11-21 would"):
-        retrain(models, replace(ORDER, snapshot_key="crawl.snapshot"))
-    assert len(list((models / RUNS).glob("*.lock"))) == runs
+        retrain(stored, replace(ORDER, snapshot_key="crawl.snapshot"))
+    assert len(list((stored / RUNS).glob("*.lock"))) == runs
 
-    change(models, "benchmarks", lee=LEE | {"sha256": {"lee.cor": "ffff"}})
-    verdict = retrain(models, student__spearman=0.9)
+    change(stored, "benchmarks", lee=LEE | {"sha256": {"lee.cor": "ffff"}})
+    verdict = retrain(stored, student__spearman=0.9)
     assert verdict.decision is Decision.NOT_PROMOTED
     assert "student/lee/spearman: benchmark 'lee' has changed: sha256 differ." in verdict.reason
     assert "To promote it anyway: prefect-dvc promote 20" in verdict.reason
 
 
-def test_a_revision_that_does_not_exist(models: Path) -> None:
+def test_a_revision_that_does_not_exist(stored: Path) -> None:
     """It is named, and nobody is told to make the first commit."""
     with pytest.raises(SettingsError, match=r"'nosuch' is not a commit or a branch of this clone; `git branch` lists"):
-        retrain(models, replace(ORDER, revision="nosuch"))
+        retrain(stored, replace(ORDER, revision="nosuch"))
 
 
-def test_only_what_the_artifact_and_its_figures_need(models: Path, tmp_path: Path) -> None:
+def test_only_what_the_artifact_and_its_figures_need(stored: Path, tmp_path: Path) -> None:
     """A stage of the graph that neither the model nor a figure nor the report depends on does not run."""
-    graph = yaml.safe_load((models / "dvc.yaml").read_text(encoding="utf-8"))
+    graph = yaml.safe_load((stored / "dvc.yaml").read_text(encoding="utf-8"))
     graph["stages"]["paper"] = {"cmd": "exit 1", "deps": ["models/student"], "outs": ["paper.html"]}
-    (models / "dvc.yaml").write_text(yaml.safe_dump(graph), encoding="utf-8")
-    commit_all(models, "A paper that cannot be made")
-    assert retrain(models).decision is Decision.PROMOTED
+    (stored / "dvc.yaml").write_text(yaml.safe_dump(graph), encoding="utf-8")
+    commit_all(stored, "A paper that cannot be made")
+    assert retrain(stored).decision is Decision.PROMOTED
 
 
-def test_cached_throughout(models: Path) -> None:
+def test_cached_throughout(stored: Path) -> None:
     """Nothing is promoted, though nothing is at the stage and the figures are good.
 
     A default day that no parameter takes is left out.
     """
     told: list[str] = []
     order = RetrainSettings(artifact="student", snapshot_key="crawl.snapshot", promote=False)
-    assert retrain_once(models, order, run_in_threads, told.append, "a test").decision is Decision.GOOD
+    assert retrain_once(stored, order, run_in_threads, told.append, "a test").decision is Decision.GOOD
     assert told == ["params.yaml has no 'crawl.snapshot': the data stays as it is."]
-    (run,) = git(models, "for-each-ref", "--format=%(refname:short)", "refs/tags/prefect-dvc/runs").split()
-    git(models, "merge", "--quiet", run)
-    verdict = retrain(models, replace(ORDER, snapshot=None, snapshot_key="crawl.snapshot"))
+    (run,) = git(stored, "for-each-ref", "--format=%(refname:short)", "refs/tags/prefect-dvc/runs").split()
+    git(stored, "merge", "--quiet", run)
+    verdict = retrain(stored, replace(ORDER, snapshot=None, snapshot_key="crawl.snapshot"))
     assert verdict.decision is Decision.CACHED
     assert "All stages were up to date, so there is no new model. To promote the existing model:" in verdict.reason
-    assert registered(models, "student") == []
+    assert registered(stored, "student") == []
 
 
 def test_the_day_of_a_schedule() -> None:
@@ -163,34 +159,29 @@ def test_the_day_of_a_schedule() -> None:
         day_in("Tokio")
 
 
-def test_the_data_remote_is_gone(models: Path, tmp_path: Path) -> None:
+def test_the_data_remote_is_gone(stored: Path, tmp_path: Path) -> None:
     """A model that cannot be fetched is not promoted; the run is kept, and promoted by hand once the remote is back."""
     (tmp_path / "store").rmdir()
     (tmp_path / "store").touch()
     with pytest.raises(PromotionError, match=r"did not reach DVC's remote, so nothing was changed") as caught:
         # pulling fails as well, so the remote breaks when the stages are done
-        retrain(models, ORDER)
-    assert promoted(models, CHANNEL) is None
-    assert git(models, "branch", "--list", "promoted") == ""
+        retrain(stored, ORDER)
+    assert promoted(stored, CHANNEL) is None
+    assert git(stored, "branch", "--list", "promoted") == ""
     (tmp_path / "store").unlink()
     remedy = str(caught.value).rpartition("prefect-dvc ")[2].split()
-    command = [sys.executable, "-m", "prefect_dvc.cli", *remedy]
-    done = subprocess.run(command, cwd=models, capture_output=True, text=True, check=False)
+    done = cli(stored, *remedy)
     assert done.stdout == "student at production: v0.0.1\n", done.stderr
 
 
-def test_a_remote_that_came_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_remote_that_came_later(models: Path, tmp_path: Path) -> None:
     """A rollback pushes what the new remote lacks, and a run that was kept before it is promoted to it."""
-    monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    root = make_models(tmp_path / "workspace")
-    monkeypatch.chdir(root)
-    kept = replace(ORDER, promote=False)
+    root, kept = models, replace(ORDER, promote=False)
     for number, order in enumerate((ORDER, ORDER, kept)):
         retrain(root, replace(order, tolerances={"*/spearman": 0.5}), student__spearman=0.5 + number / 100)
     run = git(root, "for-each-ref", "--format=%(refname:lstrip=-1)", "refs/tags/prefect-dvc/runs").split()[-1]
     store = tmp_path / "store"
-    add = [sys.executable, "-m", "dvc", "remote", "add", "--quiet", "--local", "--default", "store", str(store)]
-    subprocess.run(add, cwd=root, check=True)
+    dvc_("remote", "add", "--quiet", "--local", "--default", "store", str(store), cwd=root)
     assert [version.name for version in rollback(root, CHANNEL)] == ["v0.0.2", "v0.0.1"]
     assert promotion.promote(root, run, CHANNEL, instead_of=promoted(root, CHANNEL)).name == "v0.0.3"
     for text in ("2026-11-21: 0.5\n", "2026-11-21: 0.52\n"):
@@ -212,22 +203,22 @@ def at_work(root: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.fault(4, 5)
-def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
+def test_a_schedule_fires_while_a_run_is_under_way(stored: Path) -> None:
     """The second names the first and does nothing; one waits at most, and a killed one blocks nobody."""
-    with at_work(models) as process:
-        runs = sorted((models / RUNS).iterdir())
-        second = start(models)
-        third = start(models, "--wait")
+    with at_work(stored) as process:
+        runs = sorted((stored / RUNS).iterdir())
+        second = start(stored)
+        third = start(stored, "--wait")
         assert third.stdout is not None
         assert "This one waits." in third.stdout.readline()
-        fourth = start(models, "--wait").communicate(timeout=LIMIT)[0]
+        fourth = start(stored, "--wait").communicate(timeout=LIMIT)[0]
         assert f"prefect-dvc retrain (process {third.pid}, since 20" in fourth
         assert "already waits. This one ends without doing anything." in fourth
         output = second.communicate(timeout=LIMIT)[0]
         assert second.returncode == 1
         assert "Skipped" in output
         assert f"Another retraining is in progress: prefect-dvc retrain (process {process.pid}, since 20" in output
-        assert sorted((models / RUNS).iterdir()) == runs
+        assert sorted((stored / RUNS).iterdir()) == runs
         os.kill(process.pid, signal.SIGKILL)
         process.wait(LIMIT)
         output = third.communicate(timeout=LIMIT)[0]
@@ -236,9 +227,9 @@ def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
 
 
 @pytest.mark.fault(3)
-def test_a_stop(models: Path) -> None:
+def test_a_stop(stored: Path) -> None:
     """SIGTERM ends the stage with the run; nothing is promoted."""
-    with at_work(models) as process:
+    with at_work(stored) as process:
         process.send_signal(signal.SIGTERM)
         assert process.wait(LIMIT) == 128 + signal.SIGTERM
-    assert promoted(models, CHANNEL) is None
+    assert promoted(stored, CHANNEL) is None

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import httpx
@@ -21,14 +22,13 @@ from prefect.events import Event, Resource
 from prefect.states import Completed, Crashed, Running
 
 from prefect_dvc.gpu_stage import gpu_stage
-from prefect_dvc.pipeline_flow import pipeline
+from prefect_dvc.pipeline_flow import pipeline as pipeline_flow
 from prefect_dvc.retrain_flow import retrain
 from tests.sockets import free_port
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
-from .conftest import command, set_param
+from .conftest import pipeline, run_at_work, set_param
 from .handoff_server import Server
-from .test_pipeline import started
 
 TELL = """
 from prefect import flow
@@ -59,9 +59,7 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
     back = tmp_path / "back"
     set_param(chain, "a", until=str(back))
     log = tmp_path / "log"
-    with log.open("w") as file:
-        process = subprocess.Popen(command(), cwd=chain, env=os.environ | server.environment, stdout=file, stderr=file)
-    wait_until(started(log), "stage a is at work", process)
+    process = run_at_work(chain, log, **server.environment)
     server.stop()
     server.start()
     back.touch()
@@ -77,8 +75,7 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
     assert [(row["stage"], row["state"]) for row in rows] == [(name, "Ran") for name in "abcd"]
     assert all(row["seconds"] > 0 for row in rows)
     assert states == dict.fromkeys("abcd", "Ran")
-    again = subprocess.run(command("--target", "c"), cwd=chain, env=os.environ | server.environment, check=False)
-    assert again.returncode == 0
+    assert pipeline(chain, "--target", "c", **server.environment).returncode == 0
     with server.client() as client:
         names = {task.name for task in client.read_task_runs()}
     assert {"a: Restored", "c: Restored"} < names  # which the graph shows
@@ -89,9 +86,7 @@ def test_a_run_that_is_stopped(server: Server, chain: Path, tmp_path: Path) -> N
     """Its stage is Cancelled, not Failed with the status of a signal, and the log has no traceback."""
     set_param(chain, "a", until=str(tmp_path / "never"))
     log = tmp_path / "log"
-    with log.open("w") as file:
-        process = subprocess.Popen(command(), cwd=chain, env=os.environ | server.environment, stdout=file, stderr=file)
-    wait_until(started(log), "stage a is at work", process)
+    process = run_at_work(chain, log, **server.environment)
     with server.client() as client:
         before = {task.id for task in client.read_task_runs() if task.name != "a"}
     process.send_signal(signal.SIGTERM)
@@ -106,14 +101,7 @@ def test_a_run_that_is_stopped(server: Server, chain: Path, tmp_path: Path) -> N
 
 def test_a_bad_parameter(server: Server, chain: Path) -> None:
     """The first lines say what is wrong, without a traceback; the run has failed."""
-    done = subprocess.run(
-        command("--target", "b", "--set", "stages.a.valeu=2"),
-        cwd=chain,
-        env=os.environ | server.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = pipeline(chain, "--target", "b", "--set", "stages.a.valeu=2", **server.environment)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "prefect-dvc run: params.yaml has unknown keys: valeu"
     assert "Traceback" not in done.stdout + done.stderr
@@ -143,7 +131,7 @@ def test_a_webhook_hears_of_retrainings(server: Server) -> None:
             program = TELL.format(url=f"http://127.0.0.1:{port}/")
             subprocess.run([sys.executable, "-c", program], env=os.environ | server.environment, check=True)
             ended = "failed" if port != hook.server_port else "executed"
-            wait_until(partial(acted, server, ended), f"the call has {ended}", pause=SERVER_PAUSE)
+            wait_until(partial(actions, server, ended), f"the call has {ended}", pause=SERVER_PAUSE)
         crash(server)
         wait_until(lambda: len(heard) == 2, "the webhook is called again", pause=SERVER_PAUSE)
         hook.shutdown()
@@ -159,16 +147,17 @@ def test_a_webhook_hears_of_retrainings(server: Server) -> None:
     }
 
 
-def acted(server: Server, how: str) -> bool:
-    """Whether an action of an automation has failed, or was executed."""
+def actions(server: Server, how: str) -> list[dict[str, Any]]:
+    """The events of actions of automations that have failed, or were executed."""
     wanted = {"filter": {"event": {"name": [f"prefect.automation.action.{how}"]}}}
     answer = httpx.post(f"{server.api}/events/filter", json=wanted, auth=server.auth, timeout=LIMIT)
-    return bool(answer.json()["events"])
+    events: list[dict[str, Any]] = answer.json()["events"]
+    return events
 
 
 def crash(server: Server) -> None:
     """A retraining and a pipeline whose processes are gone; only the first is told."""
-    for flow in (pipeline, retrain):
+    for flow in (pipeline_flow, retrain):
         with server.client() as client:
             run = client.create_flow_run(flow, name="killed", state=Running())
             client.set_flow_run_state(run.id, Crashed(), force=True)
@@ -186,7 +175,7 @@ def test_runs_without_a_heartbeat(server: Server) -> None:
         _beat(server, runs["late"])  # it was still on its way
         _beat(server, runs["silent"])
         wait_until(lambda: client.read_flow_run(runs["silent"]).state_name == "Crashed", "it is Crashed", pause=0.2)
-        reasons = wait_until(lambda: _actions(server, runs["late"]), "there is a line about the late one", pause=0.2)
+        reasons = wait_until(lambda: _reasons(server, runs["late"]), "there is a line about the late one", pause=0.2)
         states = {name: client.read_flow_run(number).state for name, number in runs.items()}
     assert {name: state and state.name for name, state in states.items()} == {
         "ended": "Promoted",
@@ -195,12 +184,12 @@ def test_runs_without_a_heartbeat(server: Server) -> None:
     }
     assert states["silent"] and states["silent"].message == "No heartbeat: its process or its machine is gone."
     assert reasons == ["Failed to set state: Run is already in terminal state COMPLETED."]
-    assert _actions(server, runs["ended"]) == []
+    assert _reasons(server, runs["ended"]) == []
 
 
 def _at_work(server: Server, name: str) -> UUID:
     with server.client() as client:
-        return client.create_flow_run(pipeline, name=name, state=Running()).id
+        return client.create_flow_run(pipeline_flow, name=name, state=Running()).id
 
 
 def _beat(server: Server, number: UUID) -> None:
@@ -210,14 +199,12 @@ def _beat(server: Server, number: UUID) -> None:
     httpx.post(f"{server.api}/events", json=[event], auth=server.auth, timeout=LIMIT).raise_for_status()
 
 
-def _actions(server: Server, number: UUID) -> list[str]:
+def _reasons(server: Server, number: UUID) -> list[str]:
     """Why actions of automations on a flow run have failed."""
-    wanted = {"filter": {"event": {"name": ["prefect.automation.action.failed"]}}}
-    answer = httpx.post(f"{server.api}/events/filter", json=wanted, auth=server.auth, timeout=LIMIT)
     target = f"prefect.flow-run.{number}"
     return [
         event["payload"]["reason"]
-        for event in answer.json()["events"]
+        for event in actions(server, "failed")
         if target in {related["prefect.resource.id"] for related in event["related"]}
     ]
 

@@ -1,6 +1,5 @@
 """`make ui` without a browser: what it does when one of its processes dies, and what stops it from starting."""
 
-import os
 import signal
 import socket
 import subprocess
@@ -23,7 +22,7 @@ from prefect_dvc.server.serve import HOST, origin_of, read_key
 from tests.sockets import free_port
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
-from .conftest import set_param
+from .conftest import cli, set_param
 
 UI = [sys.executable, "-m", "prefect_dvc.cli", "ui", "--port"]
 
@@ -136,22 +135,7 @@ def test_a_port_in_use(chain: Path, name: str) -> None:
         other.bind((HOST, 0))
         other.listen()
         port = other.getsockname()[1]
-        command = [sys.executable, "-m", "prefect_dvc.cli", name, "--port", str(port)]
-        done = subprocess.run(command, cwd=chain, capture_output=True, text=True, check=False)
+        done = cli(chain, name, "--port", str(port))
     assert (done.returncode, done.stdout) == (1, "")
     assert f"{HOST}:{port} is already in use; stop the program there, or take another port: --port" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount")
-@pytest.mark.parametrize("name", ["retrain", "ui", "serve", "rollback", "run"])
-def test_a_read_only_workspace(chain: Path, name: str) -> None:
-    """One line that names the place, from every command."""
-    mounted = f"mount --bind {chain} {chain} && mount -o remount,bind,ro {chain} && cd {chain} && exec"
-    script = f"{mounted} {sys.executable} -m prefect_dvc.cli {name}"
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, check=False)
-    if "unshare" in done.stderr or "mount:" in done.stderr:
-        pytest.skip("this container may not mount")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert str(chain) in done.stderr and "cannot be written (Read-only file system)" in done.stderr

@@ -7,6 +7,7 @@ import re
 import shutil
 import site
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ from prefect_dvc.settings.graph_files import parameter_files, targets
 from prefect_dvc.settings.parameters import known_keys
 from prefect_dvc.system.editable import editable_packages
 
-from .conftest import git, write_yaml
-from .conftest import pipeline as pipeline_of_a_new_process
+from .conftest import cli, commit_all, git, init_dvc, init_git, write_yaml
 from .forked import dvc_, pipeline, prefect_dvc
-from .models import make_models
+from .repositories import Case, Leaf, Stage
+from .test_any_repository import problems, see
 
 pytestmark = pytest.mark.usefixtures("imported")
 
@@ -33,33 +34,17 @@ ROWS = "".join(f"{number}\n" for number in range(1000))
 def new(root: Path, stages: Stages, **files: str) -> Path:
     """A repository with these stages and files (`__` stands for a slash), not yet committed."""
     root.mkdir(parents=True)
-    git(root, "init", "--quiet", "--initial-branch", "main")
-    identify(root)
-    dvc_("init", "--quiet", cwd=root)
+    init_git(root)
+    init_dvc(root)
     write_yaml(root / "dvc.yaml", {"stages": stages})
     for name, text in files.items():
         write(root / name.replace("__", "/"), text)
     return root
 
 
-def identify(root: Path) -> None:
-    git(root, "config", "user.name", "Test")
-    git(root, "config", "user.email", "test@localhost")
-
-
 def write(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
-
-
-def commit(root: Path) -> None:
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "State")
-
-
-def copies(root: Path, target: str) -> str:
-    """A command that puts all files below `root` into one, sorted by name."""
-    return f"find -L {root} -type f ! -name .gitkeep | LC_ALL=C sort | xargs cat > {target}"
 
 
 def same_as_repro(root: Path, *options: str, target: str = "") -> subprocess.CompletedProcess[str]:
@@ -80,51 +65,12 @@ def everything(root: Path) -> dict[str, bytes]:
     return {str(file.relative_to(root)): file.read_bytes() for file in own}
 
 
-@pytest.mark.fault(46, 47)
-def test_edited_data_is_read(tmp_path: Path) -> None:
-    """It was overwritten by --apply, also of a stage that does not read it, and a run read the three rows of before."""
-    stages = {
-        "a": {"cmd": "wc -l < notes.csv > a.txt", "deps": ["notes.csv"], "outs": ["a.txt"]},
-        "z": {"cmd": "echo 1 > z.txt", "outs": ["z.txt"]},
-    }
-    root = new(tmp_path / "workspace", stages, **{"notes.csv": "1\n2\n3\n"})
-    dvc_("add", "--quiet", "notes.csv", cwd=root)
-    commit(root)
-    write(root / "notes.csv", ROWS)
-    assert pipeline(root, "--target", "z", "--apply").returncode == 0
-    assert (root / "z.txt").exists() and (root / "notes.csv").read_text(encoding="utf-8") == ROWS
-    done = same_as_repro(root)
-    assert "notes.csv is not as notes.csv.dvc says: the run reads that of the workspace." in done.stdout
-    assert (root / "a.txt").read_text(encoding="utf-8").strip() == "1000"
-    assert (root / "notes.csv").read_text(encoding="utf-8") == ROWS
-
-
-@pytest.mark.fault(46)
-@pytest.mark.parametrize("source", ["data", "made"])
-def test_edited_data_that_a_stage_reads_by_a_link(source: str, tmp_path: Path) -> None:
-    """DVC does not follow the link, so what makes the data is no part of the run, which read the data before."""
-    stages = {
-        "a": {"cmd": "cat link/* > o", "deps": ["link"], "outs": ["o"]},
-        "m": {"cmd": "mkdir -p made && echo 1 > made/f", "outs": ["made"]},
-    }
-    root = new(tmp_path / "workspace", stages, data__f="1\n", **{".gitignore": "/link\n"})
-    dvc_("add", "--quiet", "data", cwd=root)
-    dvc_("repro", "--quiet", "m", cwd=root)
-    commit(root)
-    (root / "link").symlink_to(source)
-    same_as_repro(root, target="a")
-    (root / source / "f").unlink()
-    write(root / source / "f", "2\n")
-    same_as_repro(root, target="a")
-    assert (root / "o").read_text(encoding="utf-8") == "2\n"
-
-
 def test_data_that_is_in_its_place_and_no_longer_in_the_cache(tmp_path: Path) -> None:
     """`apply` refused a run, since DVC's cache had lost an object, though the workspace had the file itself."""
     stages = {"a": {"cmd": "cp notes.csv a.txt", "deps": ["notes.csv"], "outs": ["a.txt"]}}
     root = new(tmp_path / "workspace", stages, **{"notes.csv": "1\n"})
     dvc_("add", "--quiet", "notes.csv", cwd=root)
-    commit(root)
+    commit_all(root)
     write(root / "notes.csv", ROWS)
     assert pipeline(root).returncode == 0
     (run,) = (root / ".dvc/tmp/runs").glob("2*.lock")
@@ -137,21 +83,6 @@ def test_data_that_is_in_its_place_and_no_longer_in_the_cache(tmp_path: Path) ->
     assert name in (root / "notes.csv.dvc").read_text(encoding="utf-8")
 
 
-def test_programs_that_the_cache_has_lost(tmp_path: Path) -> None:
-    """DVC's checkout ends at the first program that is missing, before it has marked the others as executable."""
-    stages = {"a": {"cmd": "./z.sh > a.txt", "deps": ["z.sh"], "outs": ["a.txt"]}}
-    root = new(tmp_path / "workspace", stages, **{"a.sh": "#!/bin/sh\necho lost\n", "z.sh": "#!/bin/sh\necho run\n"})
-    for name in ("a.sh", "z.sh"):
-        (root / name).chmod(0o755)
-        dvc_("add", "--quiet", name, cwd=root)
-    commit(root)
-    (lost,) = (file for file in (root / ".dvc/cache").rglob("*") if file.is_file() and b"lost" in file.read_bytes())
-    lost.unlink()
-    same_as_repro(root)
-    assert (root / "a.txt").read_text(encoding="utf-8") == "run\n"
-    assert os.access(root / "a.sh", os.X_OK)
-
-
 def test_what_dvc_does_not_see_in_the_directory_that_a_stage_makes(tmp_path: Path) -> None:
     """A program stays one, links to directories and empty directories stay, also when the stage has nothing to do."""
     make = "mkdir -p o/bin o/empty && cp tool o/bin/tool && chmod +x o/bin/tool && ln -s bin o/lib"
@@ -160,7 +91,7 @@ def test_what_dvc_does_not_see_in_the_directory_that_a_stage_makes(tmp_path: Pat
         "b": {"cmd": "o/lib/tool > l.txt && ls o >> l.txt", "deps": ["o", "in2.txt"], "outs": ["l.txt"]},
     }
     root = new(tmp_path / "workspace", stages, tool="#!/bin/sh\necho tool\n", **{"in.txt": "1\n", "in2.txt": "1\n"})
-    commit(root)
+    commit_all(root)
     same_as_repro(root)
     assert os.access(root / "o/bin/tool", os.X_OK)
     assert (root / "o/lib").readlink() == Path("bin")
@@ -196,7 +127,7 @@ def test_data_of_dvc_2(tmp_path: Path) -> None:
     write(root / "d.dvc", f"outs:\n- md5: {total}\n  size: 2\n  nfiles: 1\n  path: d\n")
     outs = [{"path": "old.txt", "md5": made, "size": 4}]
     write_yaml(root / "dvc.lock", {"schema": "2.0", "stages": {"old": {"cmd": "echo old > old.txt", "outs": outs}}})
-    commit(root)
+    commit_all(root)
     done = same_as_repro(root)
     assert "Ran: a" in done.stdout and "old: Cached" in done.stdout
     assert (root / "o.txt").read_text(encoding="utf-8") == "1\n2\n3\n"
@@ -205,115 +136,18 @@ def test_data_of_dvc_2(tmp_path: Path) -> None:
     assert (root / "data.csv").read_bytes() == b"1\n2\n"
 
 
-def test_an_import_that_is_not_downloaded_yet(tmp_path: Path) -> None:
-    source = new(tmp_path / "source", {}, d="1\n")
-    (source / "dvc.yaml").unlink()
-    dvc_("add", "--quiet", "d", cwd=source)
-    commit(source)
-    stages = {"a": {"cmd": "cp e o.txt", "deps": ["e"], "outs": ["o.txt"]}}
-    root = new(tmp_path / "workspace", stages)
-    dvc_("import", "--quiet", "../source", "d", "--out", "e", "--no-download", cwd=root)
-    commit(root)
-    same_as_repro(root)
-    assert (root / "o.txt").read_text(encoding="utf-8") == "1\n"
-
-
-def test_a_graph_without_stages(tmp_path: Path) -> None:
-    """As DVCLive leaves one, for metrics alone: `dvc repro` has nothing to do, and neither has a run."""
-    root = new(tmp_path / "workspace", {}, **{"m.json": "1\n"})
-    write_yaml(root / "dvc.yaml", {"metrics": ["m.json"]})
-    commit(root)
-    assert "There is nothing to run: no dvc.yaml has a stage." in same_as_repro(root).stdout
-
-
 @pytest.mark.fault(46)
 def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
-    """A file beside an output that has not changed stays; one that would be replaced or removed is named."""
+    """One that would be removed is named; once it lies elsewhere, the command of the message brings the run back."""
     stages = {"o": {"cmd": "mkdir -p o && cat p > o/made.txt", "deps": ["p"], "outs": ["o"]}}
-    root = new(tmp_path / "workspace", stages, p="1\n")
-    commit(root)
-    assert pipeline(root, "--apply").returncode == 0
-    write(root / "o/notes.txt", "mine\n")
-    assert pipeline(root, "--apply").returncode == 0
-    assert (root / "o/notes.txt").read_text(encoding="utf-8") == "mine\n"
-    write(root / "p", "2\n")
+    root = new(tmp_path / "workspace", stages, p="1\n", o__notes="mine\n", **{".gitignore": "/o\n"})
+    commit_all(root)
     done = pipeline(root, "--apply")
-    assert done.returncode == 1
-    assert "neither DVC's cache nor git has a copy: o/notes.txt. Move them elsewhere" in done.stderr
-    assert (root / "o/made.txt").read_text(encoding="utf-8") == "1\n"
-    (root / "o/notes.txt").rename(root / "notes.txt")
+    assert "neither DVC's cache nor git has a copy: o/notes. Move them elsewhere" in done.stderr
+    assert [file.name for file in (root / "o").iterdir()] == ["notes"]
+    (root / "o/notes").rename(root / "notes")
     assert prefect_dvc(root, "apply", done.stderr.split()[-1]).status == 0
-    assert (root / "o/made.txt").read_text(encoding="utf-8") == "2\n"
-    write(root / "o/made.txt", "by hand\n")
-    done = pipeline(root, "--apply")
-    assert "has a copy: o/made.txt." in done.stderr
-    assert (root / "o/made.txt").read_text(encoding="utf-8") == "by hand\n"
-
-
-@pytest.mark.fault(47)
-def test_a_directory_of_which_git_ignores_the_content(tmp_path: Path) -> None:
-    """The layout of cookiecutter data science; the run read an empty directory, and said that it ran."""
-    stages = {"count": {"cmd": copies(Path("data/raw"), "n.txt"), "deps": ["data/raw"], "outs": ["n.txt"]}}
-    root = new(tmp_path / "workspace", stages, data__raw__rows=ROWS, data__raw__deep__more="x\n", data__raw__kept="y\n")
-    write(root / "data/raw/.gitkeep", "")
-    write(root / ".gitignore", "data/raw/*\n!data/raw/.gitkeep\n!data/raw/kept\n")
-    commit(root)
-    done = same_as_repro(root)
-    assert "Copied from the workspace, since git ignores it: " in done.stdout
-
-
-@pytest.mark.parametrize("place", ["in.csv", "deep/er/in.csv"])
-@pytest.mark.fault(47)
-def test_an_input_that_git_ignores(place: str, tmp_path: Path) -> None:
-    """It was a FileNotFoundError with a path below .dvc."""
-    stages = {"a": {"cmd": f"cat {place} > a.txt", "deps": [place], "outs": ["a.txt"]}}
-    root = new(tmp_path / "workspace", stages)
-    write(root / place, ROWS)
-    write(root / ".gitignore", f"/{place.split('/')[0]}\n")
-    commit(root)
-    same_as_repro(root)
-    write(root / place, "changed\n")
-    same_as_repro(root)
-    assert (root / "a.txt").read_text(encoding="utf-8") == "changed\n"
-
-
-@pytest.mark.parametrize("commits", [True, False], ids=["its commit", "with edits"])
-@pytest.mark.fault(47)
-def test_a_submodule_as_input(commits: bool, tmp_path: Path) -> None:
-    """It was an empty directory."""
-    library = tmp_path / "library"
-    write(library / "code.py", "1\n")
-    git(library, "init", "--quiet")
-    identify(library)
-    commit(library)
-    stages = {"b": {"cmd": "cat third/lib/*.py > b.txt", "deps": ["third/lib"], "outs": ["b.txt"]}}
-    root = new(tmp_path / "workspace", stages)
-    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "third/lib")
-    commit(root)
-    if not commits:
-        write(root / "third/lib/code.py", "edited\n")
-    done = pipeline(root, "--apply")
-    assert done.returncode == 0, done.stderr
-    assert (root / "b.txt").read_text(encoding="utf-8") == ("1\n" if commits else "edited\n")
-    assert git(root, "status", "--porcelain", "third") == ("" if commits else "M third/lib")
-    assert "Data and pipelines are up to date." in dvc_("repro", cwd=root)
-
-
-@pytest.mark.parametrize("place", ["lib", "lib/out"])
-def test_an_output_in_a_submodule(place: str, tmp_path: Path) -> None:
-    """regression: it was left in the directory of the run, and the run said that it had run."""
-    library = tmp_path / "library"
-    write(library / "code.py", "1\n")
-    git(library, "init", "--quiet")
-    identify(library)
-    commit(library)
-    made = {"cmd": f"mkdir -p {place}/sub; echo 1 > {place}/sub/a.txt", "outs": [{place: UNCACHED | {"persist": True}}]}
-    root = new(tmp_path / "workspace", {"a": made})
-    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
-    commit(root)
-    same_as_repro(root)
-    assert (root / place / "sub/a.txt").read_text(encoding="utf-8") == "1\n"
-    assert (root / "lib/code.py").exists()
+    assert (root / "o/made.txt").read_text(encoding="utf-8") == "1\n"
 
 
 @pytest.mark.parametrize("remote", [None, "s3://bucket/x"], ids=["not configured", "without its package"])
@@ -323,62 +157,24 @@ def test_an_output_with_a_remote_of_its_own(remote: str | None, tmp_path: Path) 
     root = new(tmp_path / "workspace", {"a": made})
     if remote is not None:
         dvc_("remote", "add", "elsewhere", remote, cwd=root)
-    commit(root)
+    commit_all(root)
     for _ in range(2):
-        done = pipeline_of_a_new_process(root, "--apply", PYTHONPATH=str(without_s3(tmp_path)))
+        done = cli(root, "run", "--apply", PYTHONPATH=str(without_s3(tmp_path)))
         assert done.returncode == 0, done.stderr
     assert (root / "a.txt").read_text(encoding="utf-8") == "1\n"
     assert "a: Cached" in done.stdout
 
 
 @pytest.mark.fault(47)
-def test_links(tmp_path: Path) -> None:
-    """One that leads out of the repository led nowhere, and one to what git ignores, to nothing."""
-    write(tmp_path / "outside/in.csv", "out\n")
-    stages = {"a": {"cmd": copies(Path("d"), "a.txt"), "deps": ["d"], "outs": ["a.txt"]}}
-    root = new(tmp_path / "workspace", stages, hidden__in="in\n", **{".gitignore": "/hidden\n"})
-    (root / "d").mkdir()
-    (root / "d/out").symlink_to("../../outside/in.csv")
-    (root / "d/within").symlink_to("../hidden/in")
-    commit(root)
-    done = pipeline(root, "--apply")
-    assert done.returncode == 0, done.stderr
-    assert (root / "a.txt").read_text(encoding="utf-8") == "out\nin\n"
-    assert str((root / "d/out").readlink()) == "../../outside/in.csv"
-    assert "Data and pipelines are up to date." in dvc_("repro", cwd=root)
-
-
-@pytest.mark.parametrize(("command", "deps"), [("cat ../in.csv > a.txt", ["../in.csv"]), ("cat ../in.csv > a.txt", [])])
-@pytest.mark.fault(47)
-def test_a_place_outside(command: str, deps: list[str], tmp_path: Path) -> None:
-    """A run lies elsewhere, so a relative path out of the repository cannot mean the same there."""
+def test_a_command_that_reads_upwards(tmp_path: Path) -> None:
+    """A run lies elsewhere, so a path out of the repository leads elsewhere; a command may change its directory."""
     write(tmp_path / "in.csv", "out\n")
-    root = new(tmp_path / "workspace", {"a": {"cmd": command, "deps": deps, "outs": ["a.txt"]}})
-    commit(root)
-    done = pipeline(root)
-    assert done.returncode == 1
-    assert "Stage 'a' has ../in.csv, which lies outside of the repository." in done.stderr
-    assert pipeline(root, "--here").returncode == 0
-    assert (root / "a.txt").read_text(encoding="utf-8") == "out\n"
-
-
-def test_an_absolute_path_into_the_repository(tmp_path: Path) -> None:
-    """From the directory of a run it would lead to the workspace, and dvc.lock would have another path."""
-    place = tmp_path / "workspace/in.txt"
-    stages = {"a": {"cmd": f"cp {place} o.txt", "deps": [str(place)], "outs": ["o.txt"]}}
-    root = new(tmp_path / "workspace", stages, **{"in.txt": "1\n"})
-    commit(root)
-    done = pipeline(root)
-    assert done.returncode == 1
-    assert f"has {place}, an absolute path into the repository" in done.stderr
-    assert "Write in.txt in dvc.yaml" in done.stderr
-
-
-def test_upwards_within_the_repository(tmp_path: Path) -> None:
-    """A command may change its directory first."""
-    stages = {"a": {"cmd": "cd sub && cat ../p > ../a.txt", "deps": ["p"], "outs": ["a.txt"]}}
-    root = new(tmp_path / "workspace", stages, p="1\n", sub__kept="")
-    commit(root)
+    outside = {"a": {"cmd": "cat ../in.csv > a.txt", "outs": ["a.txt"]}}
+    root = new(tmp_path / "workspace", outside, p="1\n", sub__kept="")
+    commit_all(root)
+    assert "Stage 'a' has ../in.csv, which lies outside of the repository." in pipeline(root).stderr
+    within = {"a": {"cmd": "cd sub && cat ../p > ../a.txt", "deps": ["p"], "outs": ["a.txt"]}}
+    write_yaml(root / "dvc.yaml", {"stages": within})
     same_as_repro(root)
 
 
@@ -397,51 +193,15 @@ def test_editable_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert editable_packages(root, root) == {}
 
 
-@pytest.mark.parametrize("option", ["--apply", "--here"])
-def test_autostage(option: str, tmp_path: Path) -> None:
+def test_autostage_in_place(tmp_path: Path) -> None:
     """With --here the entries of dvc.lock were put in order after it was staged."""
     stages = {"a": {"cmd": "sleep 1; cat p > a.txt", "deps": ["p"], "outs": ["a.txt"]}}
     stages["b"] = {"cmd": "echo 2 > b.txt", "outs": ["b.txt"]}  # done first
     root = new(tmp_path / "workspace", stages, p="1\n")
     dvc_("config", "core.autostage", "true", cwd=root)
-    commit(root)
-    assert pipeline(root, option).returncode == 0
+    commit_all(root)
+    assert pipeline(root, "--here").returncode == 0
     assert git(root, "status", "--porcelain").splitlines() == ["A  .gitignore", "A  dvc.lock"]
-
-
-def test_parameter_files_that_git_ignores(tmp_path: Path) -> None:
-    """DVC needs them to read the graph."""
-    stages = {"a": {"cmd": "echo ${k} ${own} > a.txt", "params": ["k", {"conf/b.yaml": ["own"]}], "outs": ["a.txt"]}}
-    root = new(tmp_path / "workspace", stages, conf__b="", **{".gitignore": "/params.yaml\n/conf\n"})
-    write_yaml(root / "dvc.yaml", {"vars": ["conf/b.yaml"], "stages": stages})
-    write(root / "params.yaml", "k: 1\n")
-    write(root / "conf/b.yaml", "own: 2\n")
-    commit(root)
-    same_as_repro(root)
-
-
-@pytest.mark.fault(47)
-def test_outputs_without_cache_that_git_ignores(tmp_path: Path) -> None:
-    """They did not come back, so dvc.lock said what the workspace did not have, and each run repeated all."""
-    stages = {
-        "a": {"cmd": "cat p > a.txt", "deps": ["p"], "outs": [{"a.txt": {"cache": False}}]},
-        "d": {"cmd": "mkdir -p d/e && cat p > d/e/f", "deps": ["p"], "outs": [{"d": {"cache": False}}]},
-        "b": {"cmd": "cat a.txt > b.txt", "deps": ["a.txt"], "metrics": [{"b.txt": {"cache": False}}]},
-    }
-    root = new(tmp_path / "workspace", stages, p="1\n", **{".gitignore": "/a.txt\n/d\n"})
-    dvc_("config", "cache.type", "symlink", cwd=root)
-    commit(root)
-    same_as_repro(root)
-    assert not (root / "b.txt").is_symlink()  # DVC's run-cache has the file, too
-    commit(root)
-    assert pipeline(root, "--apply").stdout.splitlines()[-1] == "Cached: a, d, b"
-    write(root / "p", "2\n")
-    same_as_repro(root)
-    write(root / "a.txt", "by hand\n")
-    write(root / "p", "3\n")
-    done = pipeline(root, "--apply")
-    assert done.returncode == 1
-    assert "has a copy: a.txt." in done.stderr
 
 
 @pytest.mark.fault(48)
@@ -453,7 +213,7 @@ def test_no_value_of_another_dvc_yaml_reaches_a_shell(tmp_path: Path) -> None:
     write_yaml(
         root / "p/dvc.yaml", {"vars": ["../params.yaml"], "stages": {"a": {"cmd": "echo ${k} > a.txt", "wdir": ".."}}}
     )
-    commit(root)
+    commit_all(root)
     done = pipeline(root, "--set", f"k='x; touch {mark} #'")
     assert done.returncode == 1
     assert "which dvc.yaml puts into a command" in done.stderr
@@ -461,32 +221,21 @@ def test_no_value_of_another_dvc_yaml_reaches_a_shell(tmp_path: Path) -> None:
     assert pipeline(root, "--set", "k=2").returncode == 0
 
 
-@pytest.mark.fault(46)
-def test_what_was_staged_stays(tmp_path: Path) -> None:
-    """Also a file that was added in spite of .gitignore is in the run."""
-    stages = {"a": {"cmd": "cat forced.txt new.txt > a.txt", "deps": ["forced.txt", "new.txt"], "outs": ["a.txt"]}}
-    root = new(tmp_path / "workspace", stages, **{".gitignore": "/forced.txt\n"})
-    commit(root)
-    write(root / "forced.txt", "forced\n")
-    write(root / "new.txt", "new\n")
-    git(root, "add", "--force", "forced.txt")
-    before = git(root, "status", "--porcelain")
-    assert pipeline(root).returncode == 0
-    assert git(root, "status", "--porcelain") == before
-
-
+@pytest.mark.parametrize("options", [[], ["--no-download"]])
 @pytest.mark.fault(47)
-def test_imports_ask_no_network(tmp_path: Path) -> None:
-    """Each run asked for updates, and ended in 123 lines if the source was away; `dvc repro` does not ask."""
-    source = new(tmp_path / "source", {}, **{"d.txt": "1\n"})
-    dvc_("add", "--quiet", "d.txt", cwd=source)
-    commit(source)
-    root = new(tmp_path / "workspace", {"a": {"cmd": "cp d.txt a.txt", "deps": ["d.txt"], "outs": ["a.txt"]}})
-    dvc_("import", "--quiet", "../source", "d.txt", cwd=root)
-    commit(root)
-    source.rename(tmp_path / "gone")
+def test_imports(options: list[str], tmp_path: Path) -> None:
+    """Each run asked for updates, and ended in 123 lines if the source was away; `dvc repro` only downloads."""
+    source = new(tmp_path / "source", {}, d="1\n")
+    dvc_("add", "--quiet", "d", cwd=source)
+    commit_all(source)
+    root = new(tmp_path / "workspace", {"a": {"cmd": "cp e a.txt", "deps": ["e"], "outs": ["a.txt"]}})
+    dvc_("import", "--quiet", "../source", "d", "--out", "e", *options, cwd=root)
+    commit_all(root)
+    if not options:
+        source.rename(tmp_path / "gone")
     same_as_repro(root)
-    assert yaml.safe_load((root / "d.txt.dvc").read_text(encoding="utf-8"))["deps"][0]["repo"]["url"] == "../source"
+    assert (root / "a.txt").read_text(encoding="utf-8") == "1\n"
+    assert yaml.safe_load((root / "e.dvc").read_text(encoding="utf-8"))["deps"][0]["repo"]["url"] == "../source"
 
 
 def test_a_repository_without_a_graph_in_its_root(tmp_path: Path) -> None:
@@ -504,7 +253,7 @@ def test_a_repository_without_a_graph_in_its_root(tmp_path: Path) -> None:
     write(root / "conf/t.toml", "[rate]\nlow = 0.5\n")
     write(root / "conf/j.json", '{"n": 1}')
     write_yaml(root / "p/dvc.yaml", graph)
-    commit(root)
+    commit_all(root)
     assert targets(root) == ["p/dvc.yaml:a"]
     assert parameter_files(root) == ["p/params.yaml", "conf/t.toml", "conf/j.json"]
     assert {"p/params.yaml:k", "conf/t.toml:rate.low", "conf/j.json:n"} <= {
@@ -542,9 +291,9 @@ def test_what_dvc_refuses_is_one_line(reason: str, tmp_path: Path) -> None:
     """Many were tracebacks of 60 to 120 lines."""
     values = "day: 2026-11-21\n" if "'date'" in reason else "k: 1\n"
     root = new(tmp_path / "workspace", {"a": REFUSALS[reason]}, **{"params.yaml": values})
-    commit(root)
+    commit_all(root)
     if "s3" in reason:
-        done = pipeline_of_a_new_process(root, "--apply", PYTHONPATH=str(without_s3(tmp_path)))
+        done = cli(root, "run", "--apply", PYTHONPATH=str(without_s3(tmp_path)))
     else:
         done = pipeline(root, "--apply")
     assert done.returncode == 1, done.stdout
@@ -562,9 +311,9 @@ def without_s3(directory: Path) -> Path:
 
 
 @pytest.mark.fault(46)
-def test_all_other_commands_leave_the_workspace_as_it_is(tmp_path: Path) -> None:
+def test_all_other_commands_leave_the_workspace_as_it_is(models: Path) -> None:
     """Edited, staged, ignored and new files, the index and the branch, after each command."""
-    root = make_models(tmp_path / "workspace")
+    root = models
     write(root / "staged.txt", "staged\n")
     git(root, "add", "staged.txt")
     write(root / "new.txt", "new\n")
@@ -595,65 +344,11 @@ def test_a_run_after_a_failed_dvc_repro(tmp_path: Path) -> None:
         "b": {"cmd": "cat a p > b", "deps": ["a", "p"], "outs": ["b"]},
     }
     root = new(tmp_path / "workspace", stages)
-    commit(root)
+    commit_all(root)
     with pytest.raises(subprocess.CalledProcessError):
         dvc_("repro", cwd=root)
     write(root / "p", "1\n")
     same_as_repro(root)
-
-
-@pytest.mark.fault(46)
-def test_a_file_in_the_place_of_an_output(tmp_path: Path) -> None:
-    """Of a stage that is not in the run it stays; of one that is, it is named."""
-    stages = {name: {"cmd": f"echo 1 > {name}", "outs": [name]} for name in "ab"}
-    root = new(tmp_path / "workspace", stages)
-    commit(root)
-    write(root / "b", "mine\n")
-    assert pipeline(root, "--target", "a", "--apply").returncode == 0
-    done = pipeline(root, "--apply")
-    assert done.returncode == 1
-    assert "neither DVC's cache nor git has a copy: b." in done.stderr
-    assert (root / "b").read_text(encoding="utf-8") == "mine\n"
-
-
-@pytest.mark.fault(47)
-def test_repositories_inside_and_links_in_data(tmp_path: Path) -> None:
-    """Git cannot add a repository without a commit, and DVC sees no link to a directory within its data."""
-    command = "cat in/notes/x d/b/c > a.txt"
-    stages = {"a": {"cmd": command, "deps": ["in/notes", "d"], "outs": ["a.txt"]}}
-    root = new(tmp_path / "workspace", stages, d__a="1\n", d__b__c="2\n")
-    dvc_("add", "--quiet", "d", cwd=root)
-    commit(root)
-    write(root / "in/notes/x", "x\n")
-    git(root / "in/notes", "init", "--quiet")
-    (root / "d/b").rename(tmp_path / "far")
-    (root / "d/b").symlink_to(tmp_path / "far")
-    done = pipeline(root, "--apply")
-    assert done.returncode == 0, done.stderr
-    assert (root / "a.txt").read_text(encoding="utf-8") == "x\n2\n"
-    assert "Data and pipelines are up to date." in dvc_("repro", cwd=root)
-
-
-@pytest.mark.fault(47)
-def test_files_that_git_converts_or_does_not_look_at(tmp_path: Path) -> None:
-    """The run had other line ends, and the committed content of a file that is assumed to be unchanged."""
-    read = ["in.csv", "own.csv", "linked.csv"]
-    stages: dict[str, Any] = {"a": {"cmd": f"cat {' '.join(read)} > a.txt; echo ${{k}} >> a.txt", "deps": read}}
-    stages["a"] |= {"params": ["k"], "outs": ["a.txt"]}
-    root = new(tmp_path / "workspace", stages, **{"own.csv": "1\n", ".gitattributes": "*.csv text\n"})
-    write(root / "params.yaml", "k: 1\n")
-    (root / "in.csv").write_bytes(b"1\r\n2\r\n")
-    (root / "linked.csv").symlink_to("../far.csv")
-    commit(root)
-    git(root, "update-index", "--assume-unchanged", "own.csv", "linked.csv")
-    (root / "own.csv").write_bytes(b"2\r\n")
-    (root / "linked.csv").unlink()
-    write(root / "linked.csv", "3\n")
-    same_as_repro(root)
-    done = pipeline(root, "--set", "k=100", "--apply")
-    assert done.returncode == 0, done.stderr
-    assert (root / "a.txt").read_bytes() == b"1\r\n2\r\n2\r\n3\n100\n"
-    assert (root / "own.csv").read_bytes() == b"2\r\n"
 
 
 UPPER = {"filter.upper.clean": "tr a-z A-Z", "filter.upper.smudge": "tr A-Z a-z", "filter.upper.required": "true"}
@@ -669,10 +364,12 @@ CONVERSIONS: dict[str, tuple[str, dict[str, str]]] = {  # .gitattributes and set
 }
 
 
-@pytest.mark.parametrize("gone", [False, True], ids=["", "its directory is gone"])
 @pytest.mark.parametrize("conversion", CONVERSIONS)
-def test_what_git_converts(conversion: str, gone: bool, tmp_path: Path) -> None:
-    """A persisted output with CRLF in git came back with LF: no byte that a run reads or writes passes through git."""
+def test_what_git_converts(conversion: str, tmp_path: Path) -> None:
+    """A persisted output with CRLF in git came back with LF: no byte that a run reads or writes passes through git.
+
+    The second run is brought back without its directory.
+    """
     attributes, config = CONVERSIONS[conversion]
     appends = r"cat in.txt .gitattributes >> log.txt && printf '$Id: $ aB\r\nc\n' >> log.txt"
     stages: dict[str, dict[str, Any]] = {
@@ -683,11 +380,11 @@ def test_what_git_converts(conversion: str, gone: bool, tmp_path: Path) -> None:
     root = new(tmp_path / "workspace", stages, **{".gitattributes": attributes})
     encoding = "utf-16-le" if "encoding" in conversion else "utf-8"
     write(root / "in.txt", "")
-    commit(root)
+    commit_all(root)
     for name, value in config.items():
         git(root, "config", name, value)
     twin = root.with_name("twin")
-    for text in ("$Id: of old$ ä aB\r\nlone\n", "$Id$ more\r\n"):
+    for text, gone in (("$Id: of old$ ä aB\r\nlone\n", False), ("$Id$ more\r\n", True)):
         (root / "in.txt").write_bytes((root / "in.txt").read_bytes() + text.encode(encoding))
         shutil.rmtree(twin, ignore_errors=True)
         shutil.copytree(root, twin, symlinks=True)
@@ -702,59 +399,6 @@ def test_what_git_converts(conversion: str, gone: bool, tmp_path: Path) -> None:
             assert everything(root) == everything(twin)
 
 
-@pytest.mark.parametrize("deleted", [False, True])
-def test_an_output_that_git_tracks(deleted: bool, tmp_path: Path) -> None:
-    """A run did not refuse it, as DVC does, if it was deleted: the snapshot did not have it."""
-    stages = {"a": {"cmd": "mkdir -p o && echo 1 > o/f", "outs": ["o"]}}
-    root = new(tmp_path / "workspace", stages, o__f="mine\n")
-    commit(root)
-    if deleted:
-        shutil.rmtree(root / "o")
-    done = pipeline(root, "--apply")
-    assert done.returncode == 1
-    assert "output 'o' is already tracked by SCM" in done.stderr
-    git(root, "rm", "-r", "--quiet", "--cached", "o")
-    shutil.rmtree(root / "o", ignore_errors=True)
-    same_as_repro(root)
-
-
-@pytest.mark.parametrize("edit", ["none", "edited", "deleted"])
-@pytest.mark.parametrize("file", ["o", "o/f"])
-def test_an_output_that_git_tracks_too(edit: str, file: str, tmp_path: Path) -> None:
-    """DVC saves none again: a run took an edited or a deleted one from DVC's cache, and said that all was well."""
-    stages = {"a": {"cmd": f"mkdir -p {Path(file).parent} && echo 1 > {file}", "outs": ["o"]}}
-    root = new(tmp_path / "workspace", stages)
-    dvc_("repro", cwd=root)
-    git(root, "add", "--all", "--force", "--", "o", "dvc.lock", ".gitignore")
-    git(root, "commit", "--quiet", "-m", "its outputs too")
-    if edit == "none":
-        same_as_repro(root)
-        return
-    (root / file).unlink()
-    if edit == "edited":
-        (root / file).write_text("2\n", encoding="utf-8")
-    twin = shutil.copytree(root, root.with_name("twin"), symlinks=True)
-    repro = subprocess.run(["dvc", "repro"], cwd=twin, check=False, capture_output=True, text=True)
-    for done in (pipeline(root), repro):
-        assert done.returncode != 0
-        assert "output 'o' is already tracked by SCM" in done.stderr
-
-
-@pytest.mark.parametrize("target", ["a", "b"])
-def test_a_file_where_an_output_has_its_directory(target: str, tmp_path: Path) -> None:
-    """A run ended with an error of the system, also one of a stage that has nothing to do with that output."""
-    stages = {"a": {"cmd": "echo 1 > o", "outs": ["o"]}, "b": {"cmd": "mkdir -p d && echo 2 > d/p", "outs": ["d/p"]}}
-    root = new(tmp_path / "workspace", stages)
-    dvc_("repro", cwd=root)
-    commit(root)
-    shutil.rmtree(root / "d")
-    write(root / "d", "mine\n")
-    done = pipeline(root, "--target", target, "--apply")
-    assert done.returncode == (target == "b")
-    assert "Stage 'b' failed" in done.stderr if target == "b" else not done.stderr
-    assert (root / "d").read_text(encoding="utf-8") == "mine\n"
-
-
 def test_a_program_whose_content_the_cache_has_too(tmp_path: Path) -> None:
     """As hard links both had the mode of the object in DVC's cache, which DVC makes plain again during a run."""
     stages = {"a": {"cmd": "cp in o", "deps": ["in"], "outs": ["o"]}, "b": {"cmd": "ls -l d > p", "deps": ["d", "o"]}}
@@ -763,71 +407,172 @@ def test_a_program_whose_content_the_cache_has_too(tmp_path: Path) -> None:
     dvc_("config", "cache.type", "hardlink", cwd=root)
     dvc_("add", "d/in", cwd=root)
     (root / "d/in").chmod(0o755)
-    commit(root)
+    commit_all(root)
     assert pipeline(root, "--apply").returncode == 0
     assert "-rwxr-xr-x" in (root / "p").read_text(encoding="utf-8")
 
 
-def test_an_output_that_the_user_has_made_executable(tmp_path: Path) -> None:
-    """DVC does not see it, and `dvc repro` runs the program; in a run it was no program."""
-    stages = {
-        "a": {"cmd": "cat p > o", "deps": ["p"], "outs": ["o"]},
-        "b": {"cmd": "./o > b.txt", "deps": ["o", "q"], "outs": ["b.txt"]},
-    }
-    root = new(tmp_path / "workspace", stages, p="#!/bin/sh\necho 1\n", q="1\n")
-    dvc_("repro", "--quiet", "a", cwd=root)
-    commit(root)
-    (root / "o").chmod(0o755)
-    same_as_repro(root)
+def reads(*leaves: Leaf, **fields: Any) -> Case:
+    """A stage that reads these inputs."""
+    return Case(leaves, (Stage("a", tuple(leaf.path for leaf in leaves), "o"),), **fields)
 
 
-@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
-@pytest.mark.fault(46)
-def test_files_that_git_is_not_to_look_at(flag: str, tmp_path: Path) -> None:
-    """The snapshot had them as before the edit, so `apply` took them for files that the run had written."""
-    root = new(tmp_path / "workspace", {"a": {"cmd": "cat in > o", "deps": ["in"], "outs": ["o"]}}, **{"in": "1\n"})
-    commit(root)
-    git(root, "update-index", flag, "in")
-    write(root / "in", "2\n")
-    assert pipeline(root).returncode == 0
-    write(root / "in", "3\n")
-    name = max((root / ".dvc/tmp/runs").glob("2*.lock")).stem
-    assert prefect_dvc(root, "apply", name).status == 0
-    assert [(root / each).read_text(encoding="utf-8") for each in ("in", "o")] == ["3\n", "2\n"]
+IN, DATA = Leaf("tracked", "in.csv"), Leaf("added", "d", folder=True)
+LIB, TO_D = Leaf("submodule", "lib", folder=True), Leaf("ignored link", "link", folder=True, target="d")
+OUTPUT = (Stage("a", (), "o"),)
+TWO = (*OUTPUT, Stage("b", (), "p"))
+READS_AND_NOT = (Stage("a", ("in.csv",), "o"), Stage("b", (), "p"))
+LINKED, MADE = (Stage("a", ("link",), "o"),), Stage("m", (), "d", how="folder")
+PARAMETER = Stage("a", (), "o", param="params.yaml")
+FOLDER = (Stage("a", ("in.csv",), "o", how="folder", param="params.yaml"),)
+KEPT = Stage("a", (), "lib", how="folder", persist=True, cache="tracked")
+FROZEN = (PARAMETER, Stage("b", ("o",), "p"), Stage("c", ("p",), "q", param="params.yaml"))
+OUTSIDE = (Stage("a", ("../outside/far.csv",), "o"),)
+BELOW = (*OUTPUT, Stage("b", (), "gen/p"))
+BEYOND = (Stage("a", (), "far/d", how="folder"), Stage("c", (), "far/p"), Stage("b", (), "o"))
+UNSEEN = (  # by git, and not in DVC's cache
+    Stage("a", (), "one", cache="ignored", param="params.yaml"),
+    Stage("b", (), "two", cache="ignored", how="folder", param="params.yaml"),
+    Stage("c", ("one",), "three", cache="tracked", section="metrics"),
+)
+SET, COMMIT, AGAIN = ("set", ""), ("commit", ""), (("write", "in.csv"),)
+IN_GIT, IN_THE_WAY = (("stage", "o"), COMMIT), (("delete", "gen"), ("write", "gen"))
+EDITED_BEYOND = (("link", "far"), ("write", "far/d"), ("write", "far/p"))
+NO_COPY, GIT_HAS_IT = "neither DVC's cache nor git has a copy: ", "output 'o' is already tracked by SCM"
+# The bytes of `dvc repro`.
+SAME = {
+    "data that was edited": reads(Leaf("added", "in.csv"), edits=(("write", "in.csv"),)),
+    "edited data of no stage of the run": Case(
+        (Leaf("added", "in.csv"),), READS_AND_NOT, edits=(("write", "in.csv"),), target="b"
+    ),
+    "edited data by a link": Case((DATA, TO_D), LINKED, past="repro", edits=(("write", "d"),), target="a"),
+    "an edited output by a link": Case((TO_D,), (*LINKED, MADE), past="repro", edits=(("write", "d"),), target="a"),
+    "a program that the cache has lost": Case(
+        (Leaf("added", "a.csv", executable=True), Leaf("added", "z.csv", executable=True)),
+        (Stage("a", ("z.csv",), "o"),),
+        edits=(("uncache", "a.csv"),),
+    ),
+    "no stage": Case((), ()),
+    "a frozen stage": Case((), FROZEN, past="repro", edits=(("freeze", "b"), SET), target="b"),
+    "a frozen stage beside its upstream": Case((), FROZEN, past="repro", edits=(("freeze", "b"), SET)),
+    "a file that was edited": reads(IN, edits=(("write", "in.csv"),)),
+    "a file beside an output": Case((IN,), FOLDER, past="run", edits=(("new file", "o"),)),
+    "a file in the place of another's output": Case((), TWO, edits=(("write", "p"),), target="a"),
+    "a file in the place of another's directory": Case((), BELOW, past="repro", edits=IN_THE_WAY, target="a"),
+    "a directory that git ignores in part": reads(Leaf("partly", "in", folder=True)),
+    "an ignored file": reads(Leaf("ignored", "in.csv"), past="run", edits=(("write", "in.csv"),)),
+    "a file in an ignored directory": Case((Leaf("ignored", "in", folder=True),), (Stage("a", ("in/b/c.txt",), "o"),)),
+    "a submodule": reads(LIB),
+    "an edited submodule": reads(LIB, edits=(("write", "lib"),)),
+    "an output in a submodule": Case((LIB,), (replace(KEPT, out="lib/out"),)),
+    "a submodule that is an output": Case((LIB,), (KEPT,)),
+    "a repository without a commit, and a link in data": reads(
+        Leaf("nested without commit", "notes", folder=True), DATA, edits=(("link", "d/b"),)
+    ),
+    "links out of the repository and to an ignored file": Case(
+        (
+            Leaf("ignored", "hidden.csv"),
+            Leaf("link", "d/out.csv", target="../outside/far.csv"),
+            Leaf("link", "d/within.csv", target="hidden.csv"),
+        ),
+        (Stage("a", ("d",), "o"),),
+    ),
+    "links in a circle": Case((IN, Leaf("link", "x", target="y"), Leaf("link", "y", target="x")), FOLDER),
+    "a place outside, without a directory of the run's own": Case((), OUTSIDE, mode="here"),
+    "outputs beyond a link that leads out": Case((), BEYOND, past="repro", edits=EDITED_BEYOND, target="b", force=True),
+    "ignored files of parameters": Case((), (PARAMETER, Stage("b", (), "p", param="conf/v.yaml")), ignored_params=True),
+    "outputs without cache that git ignores": Case((), UNSEEN, cache_type="symlink"),
+    "outputs without cache that are there": Case((), UNSEEN, cache_type="symlink", past="run", committed=True),
+    "outputs without cache that change": Case((), UNSEEN, cache_type="symlink", past="run", edits=(SET,)),
+    "staging": Case((), TWO, autostage=True),
+    "staged files": reads(
+        Leaf("ignored", "forced.csv"), Leaf("staged", "new.csv"), edits=(("stage", "forced.csv"),), mode="only"
+    ),
+    "line ends, and files that git is not to look at": Case(
+        (IN, Leaf("tracked", "own.csv"), Leaf("link", "linked.csv", target="../outside/far.csv")),
+        (Stage("a", ("in.csv", "own.csv", "linked.csv"), "o", param="params.yaml"),),
+        attributes="*.csv text eol=crlf\n",
+        edits=(("assume", "own.csv"), ("assume", "linked.csv")),
+        set=True,
+    ),
+    "an input assumed to be unchanged": reads(IN, edits=(("assume", "in.csv"),), mode="later", meanwhile=AGAIN),
+    "an input that git skips": reads(IN, edits=(("skip", "in.csv"),), mode="later", meanwhile=AGAIN),
+    "an output that git has too": Case((), OUTPUT, past="repro", edits=IN_GIT),
+    "a directory that git has too": Case((), (MADE,), past="repro", edits=(("stage", "d"), COMMIT)),
+    "an output that the user has made executable": Case(
+        (),
+        (Stage("a", (), "o"), Stage("b", ("o",), "p", param="params.yaml")),
+        past="repro",
+        edits=(("mode", "o"), SET),
+    ),
+}
+# A reason, and nothing has changed.
+REFUSED = {
+    "a file beside an output that changes": (
+        f"{NO_COPY}o/mine.txt. Move them elsewhere",
+        Case((IN,), FOLDER, past="run", edits=(("new file", "o"), SET)),
+    ),
+    "an edited output": (f"{NO_COPY}o/f1.", Case((IN,), FOLDER, past="run", edits=(("write", "o"),))),
+    "a file in the place of an output": (f"{NO_COPY}p.", Case((), TWO, edits=(("write", "p"),))),
+    "a file in the place of a directory": ("Stage 'b' failed", Case((), BELOW, past="repro", edits=IN_THE_WAY)),
+    "a place outside": ("has ../outside/far.csv, which lies outside of the repository.", Case((), OUTSIDE)),
+    "an absolute path": (
+        "an absolute path into the repository: in a run it leads to the workspace. Write in.csv in dvc.yaml",
+        Case((IN,), (Stage("a", ("/workspace/in.csv",), "o"),)),
+    ),
+    "an output beyond a link": (
+        "Stage 'a' has far/d, which lies outside of the repository",
+        Case((), BEYOND, past="repro", edits=EDITED_BEYOND, mode="only"),
+    ),
+    "a file that was edited after the run": (
+        "The workspace has changed params.yaml since run ",
+        Case((), (PARAMETER,), set=True, mode="later", meanwhile=(SET,)),
+    ),
+    "an ignored file of parameters that the run sets": (
+        "git ignores params.yaml",
+        Case((), (PARAMETER,), ignored_params=True, set=True),
+    ),
+    "an edited output without cache": (
+        f"{NO_COPY}one.",
+        Case((), UNSEEN, cache_type="symlink", past="run", edits=(("write", "one"), SET)),
+    ),
+    "a file that the user has put into git": (GIT_HAS_IT, Case((), OUTPUT, edits=(("write", "o"), *IN_GIT))),
+    "a deleted one": (GIT_HAS_IT, Case((), OUTPUT, edits=(("write", "o"), *IN_GIT, ("delete", "o")))),
+    **{
+        f"an output that git has too, {edit} {path}": (
+            GIT_HAS_IT,
+            Case((), (Stage("a", (), "o", how=how),), past="repro", edits=(*IN_GIT, (edit, path))),
+        )
+        for how, path in (("file", "o"), ("folder", "o/f1"))
+        for edit in ("write", "delete")
+    },
+}
+TOLD = {
+    "data that was edited": "in.csv is not as in.csv.dvc says: the run reads that of the workspace.",
+    "no stage": "There is nothing to run: no dvc.yaml has a stage.",
+    "a frozen stage": "Cached: b\n",
+    "a frozen stage beside its upstream": "Cached: b; Ran: a, c",
+    "a directory that git ignores in part": "Copied from the workspace, since git ignores it: ",
+    "outputs without cache that are there": "Cached: a, b, c",
+    "an output that the user has made executable": "Cached: a; Ran: b",
+    "an output that git has too": "Cached: a",
+    "a directory that git has too": "Cached: m",
+}
 
 
-@pytest.mark.fault(46)
-def test_outputs_beyond_a_link_that_leads_out(tmp_path: Path) -> None:
-    """A run of another stage put what dvc.lock has in the place of what the user had edited there."""
-    stages = {
-        "a": {"cmd": "mkdir -p far/d/e && echo 1 > far/d/f && echo 1 > far/p", "outs": ["far/d", "far/p"]},
-        "b": {"cmd": "echo 2 > o", "outs": ["o"]},
-    }
-    root, far = new(tmp_path / "workspace", stages), tmp_path / "far"
-    dvc_("repro", "--quiet", cwd=root)
-    shutil.move(root / "far", far)
-    (root / "far").symlink_to(far)
-    for file in (far / "d/f", far / "p"):
-        file.unlink()
-        write(file, "mine\n")
-    before = {path.relative_to(far): path.is_file() and path.read_bytes() for path in far.rglob("*")}
-    commit(root)
-    done = pipeline(root, "--target", "b", "--apply", "--force")
-    assert done.returncode == 0, done.stderr
-    assert {path.relative_to(far): path.is_file() and path.read_bytes() for path in far.rglob("*")} == before
-    done = pipeline(root)
-    assert done.returncode == 1
-    assert "Stage 'a' has far/d, which lies outside of the repository" in done.stderr
-    assert {path.relative_to(far): path.is_file() and path.read_bytes() for path in far.rglob("*")} == before
+@pytest.mark.parametrize("case", SAME)
+@pytest.mark.fault(46, 47)
+def test_a_run_is_as_dvc_repro(case: str, template: Path, tmp_path: Path) -> None:
+    """Its bytes are those of `dvc repro` in a copy, and nothing of the user's is lost. Each once went wrong."""
+    seen = see(SAME[case], template, tmp_path)
+    assert (seen.done.status, problems(seen)) == (0, []), seen.done
+    assert TOLD.get(case, "") in seen.done.out
 
 
-def test_links_in_a_circle(tmp_path: Path) -> None:
-    """A run ended with a traceback, also if no stage reads them; DVC goes on."""
-    root = new(tmp_path / "workspace", {"a": {"cmd": "cat in > o", "deps": ["in"], "outs": ["o"]}}, **{"in": "1\n"})
-    commit(root)
-    for name, target in (("own", "own"), ("far", tmp_path / "circle"), ("../circle", tmp_path / "circle")):
-        (root / name).symlink_to(target)
-    done = pipeline(root, "--apply")
-    assert done.returncode == 0, done.stderr
-    assert ((root / "own").readlink(), (root / "far").readlink()) == (Path("own"), tmp_path / "circle")
-    assert (root / "o").read_text(encoding="utf-8") == "1\n"
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.fault(46, 47)
+def test_what_a_run_refuses(case: str, template: Path, tmp_path: Path) -> None:
+    told, repository = REFUSED[case]
+    seen = see(repository, template, tmp_path)
+    assert (seen.done.status, problems(seen)) == (1, []), seen.done
+    assert told in seen.done.err
