@@ -189,7 +189,7 @@ figures: $(READY)
 
 # MkDocs 1 is meant; Material warns that another programme may come by that name.
 site: $(READY)
-	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) python -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) python -m mkdocs build --strict  # --quiet would hide broken links from it
 	@echo "The site is build/site/index.html."
 
 javascript: $(READY)

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 from urllib.parse import urljoin
 
@@ -36,6 +37,7 @@ from sentence_distillery.io.unicode import whole_surrogates
 PROSE = 80
 PROSE_PARAGRAPHS = 2
 LONG_PROSE = 400  # as much as several paragraphs
+LONGEST_PARAGRAPH = 1_000
 # Notices in place of an article, in English; a page with LONG_PROSE of other text is an article all the same.
 _OBSTACLES = {
     "not found": re.compile(
@@ -59,6 +61,7 @@ _OBSTACLES = {
 _INLINE = frozenset(["a", "b", "big", "br", "cite", "em", "font", "i", "mark", "q", "small", "span", "strong", "u"])
 _SKIPPED = frozenset(["aside", "button", "footer", "form", "head", "header", "nav", "noscript", "script", "style"])
 _ARTICLE_TYPE = re.compile(r"^(?:\w*Article|(?:Live|)Blog(?:Posting|)|Report)$")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _AMPERSAND = re.compile(r"&(?!#?\w{1,32};)")
 _ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""")
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>\s*")
@@ -236,7 +239,7 @@ def _obstacle(lines: Iterable[str]) -> str | None:
     """Name the notice that replaces an article, if a third of the text is notices and little is prose."""
     kinds = Counter[str]()
     prose = 0
-    for line in filter(None, lines):
+    for line in chain.from_iterable(map(_paragraphs, lines)):
         kind = next((kind for kind, notice in _OBSTACLES.items() if notice.search(line)), None)
         kinds[kind or "other"] += len(line)
         prose += len(line) if kind is None and len(line) >= PROSE else 0
@@ -245,6 +248,13 @@ def _obstacle(lines: Iterable[str]) -> str | None:
     other = kinds.pop("other", 0)
     found = bool(kinds) and prose < LONG_PROSE and 2 * kinds.total() > other
     return max(kinds, key=kinds.__getitem__) if found else None
+
+
+def _paragraphs(line: str) -> list[str]:
+    """Part a line that is longer than any paragraph, such as an article in the cell of a table, into its sentences."""
+    if len(line) < LONGEST_PARAGRAPH:
+        return [line] if line else []
+    return _SENTENCE_END.split(line)
 
 
 def trimmed(text: str, titles: Iterable[str], block: Any) -> str:

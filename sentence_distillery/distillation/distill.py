@@ -207,9 +207,9 @@ def distill(
 
     # What can be refused now is refused before the texts are cleaned, which may take minutes.
     for each in teachers:
-        refuse_unfit(each)  # before the texts are cleaned, which may take minutes
+        refuse_unfit(each)
     if student.start_from:
-        load_start(student.start_from)  # for the same reason
+        load_start(student.start_from)
 
     # Each step writes its files, so an interrupted call goes on after the last one that is whole.
     with progress(show_progress), _working(working_directory) as directory:

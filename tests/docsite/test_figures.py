@@ -53,7 +53,7 @@ def test_every_table_and_figure_is_on_a_page() -> None:
 
 
 BY_HAND = {
-    ("papers_2_and_3.md", "| claim | verdict |"): "verdicts in words, compared in tests/reproductions/test_prose.py",
+    ("papers_2_and_3.md", "| claim | verdict |"): "verdicts in words",
     ("papers_2_and_3.md", "| not run, or not everywhere | what is missing |"): "weights W_cf, no figures",
     ("tutorial.md", "| figure | in the output | your encoder | the included one |"): "what the reader's command prints",
     ("operations.md", "| before a promotion | parameter of the flow | option | default |"): "defaults of tolerances",

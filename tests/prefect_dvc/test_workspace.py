@@ -136,7 +136,7 @@ def test_data_of_dvc_2(tmp_path: Path) -> None:
     assert (root / "data.csv").read_bytes() == b"1\n2\n"
 
 
-@pytest.mark.fault(46)
+@pytest.mark.fault(53)
 def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
     """One that would be removed is named; once it lies elsewhere, the command of the message brings the run back."""
     stages = {"o": {"cmd": "mkdir -p o && cat p > o/made.txt", "deps": ["p"], "outs": ["o"]}}
@@ -165,7 +165,7 @@ def test_an_output_with_a_remote_of_its_own(remote: str | None, tmp_path: Path) 
     assert "a: Cached" in done.stdout
 
 
-@pytest.mark.fault(47)
+@pytest.mark.fault(54)
 def test_a_command_that_reads_upwards(tmp_path: Path) -> None:
     """A run lies elsewhere, so a path out of the repository leads elsewhere; a command may change its directory."""
     write(tmp_path / "in.csv", "out\n")
@@ -178,7 +178,7 @@ def test_a_command_that_reads_upwards(tmp_path: Path) -> None:
     same_as_repro(root)
 
 
-@pytest.mark.fault(47)
+@pytest.mark.fault(54)
 def test_editable_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of a commit imported the workspace's package, not the commit's."""
     root, packages = tmp_path / "workspace", tmp_path / "site"
@@ -204,7 +204,7 @@ def test_autostage_in_place(tmp_path: Path) -> None:
     assert git(root, "status", "--porcelain").splitlines() == ["A  .gitignore", "A  dvc.lock"]
 
 
-@pytest.mark.fault(48)
+@pytest.mark.fault(55)
 def test_no_value_of_another_dvc_yaml_reaches_a_shell(tmp_path: Path) -> None:
     """Only the dvc.yaml of the root was looked at, and the shell ran the value."""
     mark = tmp_path / "mark"
@@ -222,7 +222,7 @@ def test_no_value_of_another_dvc_yaml_reaches_a_shell(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--no-download"]])
-@pytest.mark.fault(47)
+@pytest.mark.fault(54)
 def test_imports(options: list[str], tmp_path: Path) -> None:
     """Each run asked for updates, and ended in 123 lines if the source was away; `dvc repro` only downloads."""
     source = new(tmp_path / "source", {}, d="1\n")
@@ -286,7 +286,7 @@ REFUSALS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("reason", REFUSALS)
-@pytest.mark.fault(49)
+@pytest.mark.fault(56)
 def test_what_dvc_refuses_is_one_line(reason: str, tmp_path: Path) -> None:
     """Many were tracebacks of 60 to 120 lines."""
     values = "day: 2026-11-21\n" if "'date'" in reason else "k: 1\n"
@@ -310,7 +310,7 @@ def without_s3(directory: Path) -> Path:
     return directory / "hide"
 
 
-@pytest.mark.fault(46)
+@pytest.mark.fault(53)
 def test_all_other_commands_leave_the_workspace_as_it_is(models: Path) -> None:
     """Edited, staged, ignored and new files, the index and the branch, after each command."""
     root = models
@@ -561,7 +561,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize("case", SAME)
-@pytest.mark.fault(46, 47)
+@pytest.mark.fault(53, 54)
 def test_a_run_is_as_dvc_repro(case: str, template: Path, tmp_path: Path) -> None:
     """Its bytes are those of `dvc repro` in a copy, and nothing of the user's is lost. Each once went wrong."""
     seen = see(SAME[case], template, tmp_path)
@@ -570,7 +570,7 @@ def test_a_run_is_as_dvc_repro(case: str, template: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.fault(46, 47)
+@pytest.mark.fault(53, 54)
 def test_what_a_run_refuses(case: str, template: Path, tmp_path: Path) -> None:
     told, repository = REFUSED[case]
     seen = see(repository, template, tmp_path)

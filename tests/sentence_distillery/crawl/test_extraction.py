@@ -1,10 +1,12 @@
 """From bytes to articles: quality, broken pages, and the faults that child processes survive."""
 
 import gzip
+import re
 import statistics
 import subprocess
 import sys
 import zlib
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -204,6 +206,16 @@ def test_an_article_beside_or_about_such_a_thing(reason: str, notices: int) -> N
     text = "".join(f"<p>{line}</p>" for line in (*LINES, *more, *OFFERS[reason][:notices]))
     found = page(f"<html><head><title>Why cookies are not found</title></head><body><main>{text}</main></body></html>")
     assert found["article"], found
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_article_about_privacy_or_consent(layout: str) -> None:
+    """In one of the layouts the extractor has the whole article in one line."""
+    about = [story for story in stories() if re.search("privacy laws|written consent", " ".join(story.paragraphs))]
+    assert len(about) == 2
+    for story in about:
+        found = page(render(replace(story, layout=layout)))
+        assert found["article"], found["reason"]
 
 
 @pytest.mark.parametrize("content", ['{"@type": "WebPage"}', '{"@type": "NewsArticle"', "[" * 100_000, "[1, null]", ""])
