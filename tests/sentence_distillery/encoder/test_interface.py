@@ -282,10 +282,17 @@ def test_similarity_as_in_sentence_transformers(static_student: Path) -> None:
         found = ours.similarity(left, right)
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, theirs.similarity(left, right).numpy(), atol=1e-6)
+    tensors = torch.from_numpy(one), torch.from_numpy(other)
+    for compare, expected in (
+        (ours.similarity, theirs.similarity),
+        (ours.similarity_pairwise, theirs.similarity_pairwise),
+    ):
+        torch.testing.assert_close(compare(*tensors), expected(*tensors), atol=1e-6, rtol=0)
     expected = theirs.similarity_pairwise(one, other).numpy()
     np.testing.assert_allclose(ours.similarity_pairwise(one, other), expected, atol=1e-6)
     np.testing.assert_allclose(similarity(torch.from_numpy(one), other.tolist()), similarity(one, other), atol=1e-6)
     assert ours.similarity_fn_name == theirs.similarity_fn_name
+    assert isinstance(ours.model_name, str)  # or LlamaIndex's LangchainEmbedding refuses the encoder
     with pytest.raises(ValueError, match="8 and of 7 dimensions"):
         similarity(one, other[:, :7])
     with pytest.raises(ValueError, match="pairs need both"):
