@@ -184,7 +184,7 @@ def test_runs_without_a_heartbeat(server: Server) -> None:
     }
     assert states["silent"] and states["silent"].message == "No heartbeat: its process or its machine is gone."
     assert reasons == ["Failed to set state: Run is already in terminal state COMPLETED."]
-    assert _reasons(server, runs["ended"]) == []
+    assert _reasons(server, runs["ended"]) in ([], reasons)  # Prefect may learn of the end before the heartbeat
 
 
 def _at_work(server: Server, name: str) -> UUID:
