@@ -283,11 +283,8 @@ def test_similarity_as_in_sentence_transformers(static_student: Path) -> None:
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, theirs.similarity(left, right).numpy(), atol=1e-6)
     tensors = torch.from_numpy(one), torch.from_numpy(other)
-    for compare, expected in (
-        (ours.similarity, theirs.similarity),
-        (ours.similarity_pairwise, theirs.similarity_pairwise),
-    ):
-        torch.testing.assert_close(compare(*tensors), expected(*tensors), atol=1e-6, rtol=0)
+    for name in ("similarity", "similarity_pairwise"):
+        torch.testing.assert_close(getattr(ours, name)(*tensors), getattr(theirs, name)(*tensors), atol=1e-6, rtol=0)
     expected = theirs.similarity_pairwise(one, other).numpy()
     np.testing.assert_allclose(ours.similarity_pairwise(one, other), expected, atol=1e-6)
     np.testing.assert_allclose(similarity(torch.from_numpy(one), other.tolist()), similarity(one, other), atol=1e-6)
