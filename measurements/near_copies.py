@@ -1,9 +1,10 @@
 """Does a lead come from near copies of test sentences in the training text? `python -m measurements.near_copies FROM`.
 
 The training text is that of the last run of the pipeline (data/corpus/sentences), after `params use best` that of the
-released encoder. Equal sentences are removed from it before anything is trained, near copies are not: captions of one
-picture, or a headline in two papers, share most of their words. A pair has a near copy at t if one of its sentences
-has, with a training sentence, a Jaccard index of the words of at least t.
+released encoder; `--text` names that of `make continued`, too (data/checkpoints/continued/student/sentences). Equal
+sentences are removed from it before anything is trained, near copies are not: captions of one picture, or a headline in
+two papers, share most of their words. A pair has a near copy at t if one of its sentences has, with a training
+sentence, a Jaccard index of the words of at least t.
 
 Each encoder is scored on the pairs without such a sentence and on those with one, for each of THRESHOLDS.
 near-copies.csv in `--output` has Spearman's correlation with its interval; the protocol says which pairs, such as
@@ -83,14 +84,17 @@ def measured(pairs: PairSet, nearest: NDArray[np.float64], peers: Sequence[str])
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Score encoders on test pairs with and without near copies.")
     parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of stsb and sick")
-    parser.add_argument("--text", type=Path, default=paths.SENTENCES, help=f"the training text ({paths.SENTENCES})")
+    parser.add_argument(
+        "--text", type=Path, nargs="+", default=[paths.SENTENCES], help=f"the training text ({paths.SENTENCES})"
+    )
     parser.add_argument("--peers", nargs="+", choices=tuple(PEERS), default=list(COMPARED))
     parser.add_argument("--work", type=Path, default=Path("build/near-copies"), help="directory of the sets")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/suite"))
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
     try:
-        sentences = [text for part in table_parts(options.text) for text in part_texts(part)]
+        parts = (part for directory in options.text for part in table_parts(directory))
+        sentences = list(dict.fromkeys(text for part in parts for text in part_texts(part)))
         data, rows = collected(SETS, options.source, options.work), list[Result]()
         text = TrainingText(sentences)
         for name in SETS:

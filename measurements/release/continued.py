@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from measurements.ablations import Grid
@@ -37,16 +38,19 @@ from reproductions.systems.similarity import scores
 from sentence_distillery.corpus.fingerprints import fingerprints, ranks
 from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
-from sentence_distillery.distillation.distill import distill
+from sentence_distillery.distillation.distill import HERE, as_teacher
 from sentence_distillery.distillation.lexical import with_lexical_channel
-from sentence_distillery.distillation.soft_labels import part_texts
+from sentence_distillery.distillation.options import SoftLabels, StudentOptions
+from sentence_distillery.distillation.soft_labels import WORDS as WORDS_FILE
+from sentence_distillery.distillation.soft_labels import LabelDirectories, label, part_texts
+from sentence_distillery.distillation.student import LabelledCorpus, train_static
 from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms
-from sentence_distillery.encoder.compression import compress, principal_directions, token_counts
+from sentence_distillery.encoder.compression import compress, principal_directions, token_counts, with_fewer_words
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import static_tokenizer
+from sentence_distillery.encoder.tokenizer import is_emoji, is_term, static_tokenizer
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.sets.registry import SUITE
-from sentence_distillery.io.artifacts import InputError, table_parts, write_table
+from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import unit_rows
 from stages import paths
@@ -70,6 +74,7 @@ WORDS = {  # the most that get a vector of each kind, in this order
     "changes": 300,
     "reviews": 200,
 }
+TOKENS = 56_600  # so many fit in 16 MB
 OFTEN = 5  # a word has to occur in its kind
 DIMENSION, EPOCHS, RELATIONAL, SEED = 256, 10, 0.3, 1
 EVERY = 3_000  # sentences of each kind that document frequencies of new words are counted in
@@ -170,28 +175,39 @@ def made(recipe: Recipe, text: Text, former: str) -> StaticEncoder:
     target = WORK / "students" / f"{recipe}"
     if not target.exists():
         log.info("%s", recipe)
-        texts = text.drawn if recipe.kinds else text.general
         words = text.words if recipe.words else []
-        teachers: list[str | Path] = [TEACHERS[1], *([centred_vectors(text.drawn)] if recipe.e5 else [])]
-        student = distill(
-            texts,
-            TEACHERS[0],
-            additional_teachers=teachers,
-            maximum_length=LENGTH,
-            precision=PRECISION,
+        options = StudentOptions(
             start_from=former,
-            vocabulary=words,
-            minimum_count=len(texts) + 1,  # no word of the text by its frequency alone
-            clean=False,
             dimension=DIMENSION,
             epochs=EPOCHS,
             learning_rate=recipe.rate,
             relational_weight=RELATIONAL,
             seed=SEED,
-            working_directory=WORK / "student",
         )
-        with_rows(StaticEncoder.load(former), student, words, text).save_pretrained(target)
+        corpus = labelled(recipe, text, words)
+        student = train_static(options, corpus, Counters("sentences"), WORK / "student.safetensors")
+        with_rows(StaticEncoder.load(former), student.encoder, words, text).save_pretrained(target)
     return StaticEncoder.load(target)
+
+
+def labelled(recipe: Recipe, text: Text, words: Sequence[str]) -> LabelledCorpus:
+    """Label the sentences of a recipe; teachers embed a text once for all recipes.
+
+    Of the words of the corpus only `words` are left: the encoder has all others that it needs.
+    """
+    sentences, soft_labels = WORK / "labelled" / "sentences", WORK / "labelled" / "soft_labels"
+    texts = text.drawn if recipe.kinds else text.general
+    write_sentences(texts, Reading(), None, None, sentences, Counters("sentences"))
+    teachers = [as_teacher(teacher, None, LENGTH) for teacher in TEACHERS]
+    if recipe.e5:
+        teachers.append(as_teacher(centred_vectors(text.drawn), None, None))
+    settings = SoftLabels(minimum_count=len(texts) + 1, precision=PRECISION)
+    with atomic_directory(soft_labels) as partial:
+        directories = LabelDirectories(sentences, partial, WORK / "labelled" / "kept")
+        label(teachers, settings, HERE, directories, Counters("sentences"), words)
+        table = pq.read_table(partial / WORDS_FILE)
+        pq.write_table(table.filter(pc.is_in(table["word"], pa.array(words, pa.string()))), partial / WORDS_FILE)
+    return LabelledCorpus(sentences, soft_labels)
 
 
 def general(sources: Sequence[Path], data: BenchmarkData) -> list[str]:
@@ -253,25 +269,27 @@ def centred_vectors(texts: Sequence[str]) -> Path:
 
 
 def with_rows(released: StaticEncoder, student: StaticEncoder, words: Sequence[str], text: Text) -> StaticEncoder:
-    """Give the released encoder the student's vectors, and a row for each word; other tokens of the student go.
+    """Give the released encoder the student's vectors, and a row for each word, as far as there is room.
 
-    The first dimensions are those that keep the most of the sentences.
+    Words that no sentence has make room, the rarest of GloVe first; pieces and signs stay. Other tokens of the student
+    go. The first dimensions are those that keep the most of the sentences.
     """
     vocabulary = released.tokenizer.get_vocab()
     tokens = [*sorted(vocabulary, key=vocabulary.__getitem__), *words]
     rows = student.tokenizer.get_vocab()
     wider = StaticEncoder(static_tokenizer(tokens), student.table[[rows[token] for token in tokens]])
-    directions = principal_directions(wider.table, token_counts(wider, text.drawn))
-    small = compress(StaticEncoder(wider.tokenizer, wider.table @ directions), precision="int8")
-    channel = with_lexical_channel(wider, wider.token_ids(text.counted), 8, 0.0, CLEAN.language)
-    return StaticEncoder(
-        small.tokenizer,
-        small.stored,
-        step=small.step,
-        lexical=extended(released, channel, len(vocabulary)),
+    counts = token_counts(wider, text.drawn)
+    table = wider.table @ principal_directions(wider.table, counts)
+    counted = with_lexical_channel(wider, wider.token_ids(text.counted), 8, 0.0, CLEAN.language)
+    full = StaticEncoder(
+        wider.tokenizer,
+        table,
+        lexical=extended(released, counted, len(vocabulary)),
         lexical_weight=released.lexical_weight,
         search_weight=released.search_weight,
     )
+    signs = np.array([is_emoji(token) or is_term(token) for token in tokens])
+    return compress(with_fewer_words(full, min(TOKENS, len(tokens)), counts + signs), precision="int8")
 
 
 if __name__ == "__main__":

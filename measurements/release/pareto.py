@@ -1,12 +1,14 @@
 """Measure quality against size of compressed students: `make pareto`, after a run with the benchmark sets.
 
 Reads models/student, models/released, models/mlp_head, the corpus and the benchmark sets. Writes reports/pareto.csv, a
-row for each variant and peer, and prints it.
+row for each variant and peer, and prints it. `--released`, after a release, measures its own rows alone, and leaves the
+others as they are.
 """
 
+import argparse
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from measurements.release.tradeoff import (
     COLUMNS,
@@ -43,22 +45,49 @@ def measured(params: Params, encoder: StaticEncoder, workload: Workload) -> Iter
     yield from teacher_rows(params.teacher, params.soft_labels.batch_tokens, fewer)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Measure quality against size of compressed students.")
+    parser.add_argument("--released", action="store_true", help="measure the rows of the released encoder alone")
+    options = parser.parse_args(arguments)
     try:
         params, benchmarks = load_params(), BenchmarkData(paths.BENCHMARKS)
         require_benchmarks(benchmarks)
-        encoder = StaticEncoder.load(paths.STUDENT)
         workload = Workload(read_corpus(paths.SENTENCES)[:SENTENCES], benchmarks)
-        rows = list(measured(params, encoder, workload))
+        if options.released:
+            rows = list(with_released(former_rows(), released_rows(paths.RELEASED, workload)))
+        else:
+            rows = list(measured(params, StaticEncoder.load(paths.STUDENT), workload))
+            rows += [{**row, "kind": "published"} for row in PUBLISHED]
     except InputError as error:
         sys.exit(f"pareto: {error}")
-    rows += [{**row, "kind": "published"} for row in PUBLISHED]
     columns = [*COLUMNS, *(name for name in rows[0] if name not in COLUMNS)]
     with atomic_file(paths.PARETO) as target, target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    print(paths.PARETO.read_text(encoding="utf-8"), end="")
+
+
+def former_rows() -> list[Row]:
+    """Read the rows that are there; raises InputError if there are none."""
+    if not paths.PARETO.exists():
+        raise InputError(f"{paths.PARETO} is missing; run `make pareto` without --released first.")
+    with paths.PARETO.open(encoding="utf-8", newline="") as file:
+        return [dict(row) for row in csv.DictReader(file)]
+
+
+def with_released(rows: Iterable[Row], released: Iterable[Row]) -> Iterator[Row]:
+    """Put the rows of the released encoder in the place of its former ones.
+
+    >>> [row["n"] for row in with_released([{"system": "own", "n": 1}, {"system": "released", "n": 2}], [{"n": 3}])]
+    [1, 3]
+    """
+    new = list(released)
+    for row in rows:
+        if not str(row["system"]).startswith("released"):
+            yield row
+            continue
+        yield from new
+        new = []
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from measurements.release import continued
-from measurements.release.continued import Recipe, Text, centred_vectors, drawn, further_words, made
+from measurements.release.continued import Recipe, Text, centred_vectors, drawn, further_words, made, with_rows
 from sentence_distillery.distillation.lexical import with_lexical_channel
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
@@ -25,7 +25,7 @@ SUBJECTS = ("storm", "ship", "bank", "court", "team", "farmer", "doctor", "minis
 VERBS = ("left", "saw", "praised", "warned", "met", "paid")
 NEWS = [f"the {one} {verb} the {other}" for one in SUBJECTS for verb in VERBS for other in SUBJECTS[:4]]
 TWEETS = [f"lol the {one} {verb} me with c++ @port" for one in SUBJECTS for verb in VERBS]
-TOKENS = [UNKNOWN, "the", "with", *SUBJECTS, *VERBS, *"abcdefghijklmnopqrstuvwxyz"]
+TOKENS = [UNKNOWN, "the", "zebra", "with", "😀", *SUBJECTS, *VERBS, *"abcdefghijklmnopqrstuvwxyz"]
 
 
 @pytest.fixture
@@ -76,6 +76,23 @@ def test_training_further(
     np.testing.assert_array_equal(made(Recipe(), text, "no such directory").stored, encoder.stored)
     alone = made(Recipe(e5=False, words=False, kinds=False), text, str(tmp_path / "former"))
     assert len(alone.stored) == len(TOKENS) and not np.array_equal(alone.stored, encoder.stored[: len(TOKENS)])
+
+
+def test_words_that_no_sentence_has_make_room(
+    former: StaticEncoder, text: Text, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sign stays, though no sentence has it."""
+    tokens = [UNKNOWN, *text.words, *TOKENS[1:]]
+    vectors = np.random.default_rng(3).normal(size=(len(tokens), 16)).astype(np.float32)
+    vectors[0] = 0
+    student = StaticEncoder(static_tokenizer(tokens), vectors)
+    monkeypatch.setattr(continued, "TOKENS", len(tokens) - 1)
+    encoder = with_rows(former, student, text.words, text)
+    assert set(tokens) - encoder.tokenizer.get_vocab().keys() == {"zebra"}
+    sentences = ["the storm warned me lol", "😀 c++"]
+    cosines = [unit_rows(each.encode(sentences) @ each.encode(NEWS).T) for each in (encoder, student)]
+    np.testing.assert_allclose(cosines[0], cosines[1], atol=0.02)
+    assert encoder.lexical is not None and len(encoder.lexical.idf) == len(tokens) - 1
 
 
 def test_the_words_of_each_kind(former: StaticEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
