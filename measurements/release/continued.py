@@ -3,8 +3,8 @@
     text         news and captions, as those of `make ablations`; and tweets, abstracts, reviews, manuals, docstrings,
                  changes, as `python -m measurements.release.texts` collects them
     words        words and terms of these kinds that the encoder cuts into pieces, the most frequent ones of each kind
-    teachers     both of the release, and multilingual-e5-small
-    rate         a fourth of that of a new student, so that what it knows of other text stays
+    teachers     both of the release, multilingual-e5-small, and the encoder itself, which keeps it where it is good
+    rate         a fifth of that of a new student, for the same reason
 
 `texts FROM` writes what e5 has to embed. `train FROM` reads the vectors that `e5_vectors.py` made of them, trains, and
 writes models/released; it refuses an encoder that is worse on a kind of task. `compare FROM` measures what each part of
@@ -13,6 +13,7 @@ data/checkpoints/continued, so an interrupted call goes on.
 """
 
 import argparse
+import hashlib
 import logging
 import re
 import sys
@@ -58,13 +59,13 @@ from stages import paths
 SETS = tuple(dict.fromkeys(name for names in SUITE.values() for name in names))
 WORK = Path("data/checkpoints/continued")
 ARTICLES, CAPTIONS = 4_000, 30_000
-SENTENCES = {  # of each kind
+SENTENCES = {  # of each kind; much technical text costs similarity and pairs
     "tweets": 20_000,
     "abstracts": 30_000,
-    "reviews": 10_000,
-    "manuals": 10_000,
-    "docstrings": 10_000,
-    "changes": 5_000,
+    "reviews": 2_000,
+    "manuals": 1_000,
+    "docstrings": 1_000,
+    "changes": 500,
 }
 WORDS = {  # the most that get a vector of each kind, in this order
     "abstracts": 2_700,
@@ -74,7 +75,7 @@ WORDS = {  # the most that get a vector of each kind, in this order
     "changes": 300,
     "reviews": 200,
 }
-TOKENS = 56_600  # so many fit in 16 MB
+TOKENS = 55_600  # so many fit in 16 MB
 OFTEN = 5  # a word has to occur in its kind
 DIMENSION, EPOCHS, RELATIONAL, SEED = 256, 10, 0.3, 1
 EVERY = 3_000  # sentences of each kind that document frequencies of new words are counted in
@@ -88,14 +89,16 @@ class Recipe:
     """How the encoder is trained further."""
 
     e5: bool = True  # whether multilingual-e5-small is one of the teachers
+    itself: bool = True  # whether the former encoder is one, too
     kinds: bool = True  # whether text of other kinds than news and captions is among the text
     words: bool = True  # whether frequent words of these kinds get a vector
-    rate: float = 0.0008  # of learning
+    rate: float = 0.0006  # of learning
 
 
 RECIPES = {
     "the release": Recipe(),
     "without e5": Recipe(e5=False),
+    "without itself as a teacher": Recipe(itself=False),
     "news and captions alone": Recipe(kinds=False),
     "without further words": Recipe(words=False),
     "the rate of a new student, 0.003": Recipe(rate=0.003),
@@ -184,13 +187,14 @@ def made(recipe: Recipe, text: Text, former: str) -> StaticEncoder:
             relational_weight=RELATIONAL,
             seed=SEED,
         )
-        corpus = labelled(recipe, text, words)
+        encoder = StaticEncoder.load(former)
+        corpus = labelled(recipe, text, words, encoder)
         student = train_static(options, corpus, Counters("sentences"), WORK / "student.safetensors")
-        with_rows(StaticEncoder.load(former), student.encoder, words, text).save_pretrained(target)
+        with_rows(encoder, student.encoder, words, text).save_pretrained(target)
     return StaticEncoder.load(target)
 
 
-def labelled(recipe: Recipe, text: Text, words: Sequence[str]) -> LabelledCorpus:
+def labelled(recipe: Recipe, text: Text, words: Sequence[str], former: StaticEncoder) -> LabelledCorpus:
     """Label the sentences of a recipe; teachers embed a text once for all recipes.
 
     Of the words of the corpus only `words` are left: the encoder has all others that it needs.
@@ -201,6 +205,8 @@ def labelled(recipe: Recipe, text: Text, words: Sequence[str]) -> LabelledCorpus
     teachers = [as_teacher(teacher, None, LENGTH) for teacher in TEACHERS]
     if recipe.e5:
         teachers.append(as_teacher(centred_vectors(text.drawn), None, None))
+    if recipe.itself:
+        teachers.append(as_teacher(former.encode, hashlib.sha256(former.stored.tobytes()).hexdigest(), None))
     settings = SoftLabels(minimum_count=len(texts) + 1, precision=PRECISION)
     with atomic_directory(soft_labels) as partial:
         directories = LabelDirectories(sentences, partial, WORK / "labelled" / "kept")
