@@ -1,7 +1,7 @@
 """Does a lead come from near copies of test sentences in the training text? `python -m measurements.near_copies FROM`.
 
 The training text is that of the last run of the pipeline (data/corpus/sentences), after `params use best` that of the
-released encoder; `--text` names that of `make continued`, too (data/checkpoints/continued/student/sentences). Equal
+released encoder; `--text` names that of `make continued`, too (data/checkpoints/continued/labelled/sentences). Equal
 sentences are removed from it before anything is trained, near copies are not: captions of one picture, or a headline in
 two papers, share most of their words. A pair has a near copy at t if one of its sentences has, with a training
 sentence, a Jaccard index of the words of at least t.

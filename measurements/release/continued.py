@@ -2,7 +2,7 @@
 
     text         news and captions, as those of `make ablations`; and tweets, abstracts, reviews, manuals, docstrings,
                  changes, as `python -m measurements.release.texts` collects them
-    words        words and terms of these kinds that the encoder cuts into pieces, the most frequent ones of each kind; they
+    words        the most frequent words and terms of each of these kinds that the encoder cuts into pieces; they
                  take the place of words that the text lacks
     teachers     both of the release, multilingual-e5-small, and the encoder itself, which keeps it where it is good
     rate         a fifth of that of a new student, for the same reason

@@ -375,7 +375,7 @@ class StaticEncoder(Adapters):
             >>> with TemporaryDirectory() as directory:
             ...     StaticEncoder.from_pretrained("released").save_onnx(directory)
             ...     (Path(directory) / "onnx" / "model.onnx").stat().st_size // 1_000_000
-            13
+            14
         """
         from sentence_distillery.encoder.persistence.onnx_files import write_onnx  # the core does without it
 
