@@ -1,8 +1,8 @@
 """Measure quality against size of compressed students: `make pareto`, after a run with the benchmark sets.
 
 Reads models/student, models/released, models/mlp_head, the corpus and the benchmark sets. Writes reports/pareto.csv, a
-row for each variant and peer, and prints it. `--released`, after a release, measures its own rows alone, and leaves the
-others as they are.
+row for each variant and peer, and prints it. `--released`, after a release of the same shape, scores its rows alone;
+all speeds stay those of the run that timed the peers, too.
 """
 
 import argparse
@@ -32,6 +32,8 @@ from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from stages import paths
 from stages.params import Params, load_params
+
+SPEEDS = ("load_ms", "sentences_per_second")
 
 
 def measured(params: Params, encoder: StaticEncoder, workload: Workload) -> Iterator[Row]:
@@ -76,18 +78,28 @@ def former_rows() -> list[Row]:
 
 
 def with_released(rows: Iterable[Row], released: Iterable[Row]) -> Iterator[Row]:
-    """Put the rows of the released encoder in the place of its former ones.
+    """Put the rows of the released encoder, but for the speeds, in the place of its former ones.
 
-    >>> [row["n"] for row in with_released([{"system": "own", "n": 1}, {"system": "released", "n": 2}], [{"n": 3}])]
-    [1, 3]
+    Raises InputError if the release has another shape than the former one.
+
+    >>> rows = [{"system": "own", "dimension": 9}, {"system": "released", "dimension": 256, "load_ms": 5, "x": 1}]
+    >>> list(with_released(rows, [{"system": "released", "dimension": 256, "load_ms": 7, "x": 2}]))[1]
+    {'system': 'released', 'dimension': 256, 'load_ms': 5, 'x': 2}
     """
-    new = list(released)
+    new = {_place(row): row for row in released}
     for row in rows:
         if not str(row["system"]).startswith("released"):
             yield row
             continue
-        yield from new
-        new = []
+        name, dimension = _place(row)
+        if (name, dimension) not in new:
+            raise InputError(f"{paths.PARETO} has {name} of {dimension} dimensions, the release has not; run all.")
+        yield {**new[name, dimension], **{column: row[column] for column in SPEEDS if column in row}}
+
+
+def _place(row: Row) -> tuple[str, str]:
+    """Return what a row is found by: its system and its dimension."""
+    return str(row["system"]), str(row["dimension"])
 
 
 if __name__ == "__main__":

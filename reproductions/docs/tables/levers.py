@@ -85,6 +85,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "levers ablations": ablations,
     "levers test": on_test,
     "levers equal-bytes": partial(by_kind, "equal-bytes-differences", "16 MB, less the former release", EQUAL_BYTES),
+    "levers continued": partial(by_kind, "continued-differences", "trained further, less the former release"),
     "levers variants": partial(by_kind, "variants-differences", "changed after training, less released"),
     "levers lexical-channel": partial(by_kind, "lexical-channel-differences", "channel, less none", CHANNEL),
     "levers channel-terms": partial(by_kind, "channel-terms-differences", "counts in the channel, too"),

@@ -13,6 +13,7 @@ from sentence_transformers import SentenceTransformer
 from measurements import encoding as bench
 from measurements.release import student as release
 from measurements.release import tradeoff as pareto
+from measurements.release.pareto import with_released
 from measurements.release.student import Source
 from measurements.release.tradeoff import Workload, mlp_head_rows, own_rows, released_rows, token_counts
 from sentence_distillery.corpus.fingerprints import fingerprints
@@ -280,3 +281,15 @@ def test_the_released_student_scores_what_its_card_says() -> None:
     predicted = np.einsum("nd,nd->n", encoder.encode(left), encoder.encode(right))
     stated = json.loads((RELEASE / CONFIG).read_text(encoding="utf-8"))["figures"]["stsb/test/pearson"]
     assert np.corrcoef(predicted, np.array(scores, dtype=float))[0, 1] == pytest.approx(stated, abs=1e-4)
+
+
+def test_a_release_takes_the_rows_of_the_former_one() -> None:
+    """Its speeds stay those that were measured beside the peers."""
+    rows: list[dict[str, object]] = [
+        {"system": name, "dimension": "16", "load_ms": "5", "stsb": "1"} for name in ("own", "released", "GloVe")
+    ]
+    own, released, glove = with_released(rows, [{"system": "released", "dimension": 16, "load_ms": 9, "stsb": 2}])
+    assert (own, glove) == (rows[0], rows[2])
+    assert released == {"system": "released", "dimension": 16, "load_ms": "5", "stsb": 2}
+    with pytest.raises(InputError, match="released of 16 dimensions, the release has not"):
+        list(with_released(rows, []))
