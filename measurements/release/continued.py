@@ -68,6 +68,7 @@ SENTENCES = {  # of each kind; much technical text costs similarity and pairs
     "docstrings": 1_000,
     "changes": 500,
 }
+MORE_TECHNICAL = {"manuals": 10_000, "docstrings": 10_000, "changes": 5_000}
 WORDS = {  # the most that get a vector of each kind, in this order
     "abstracts": 2_700,
     "tweets": 1_500,
@@ -94,6 +95,7 @@ class Recipe:
     kinds: bool = True  # whether text of other kinds than news and captions is among the text
     words: bool = True  # whether frequent words of these kinds get a vector
     rate: float = 0.0006  # of learning
+    technical: bool = False  # whether there are as many technical sentences as MORE_TECHNICAL says
 
 
 RECIPES = {
@@ -102,6 +104,7 @@ RECIPES = {
     "without itself as a teacher": Recipe(itself=False),
     "news and captions alone": Recipe(kinds=False),
     "without further words": Recipe(words=False),
+    "with 22,500 more technical sentences": Recipe(technical=True),
     "the rate of a new student, 0.003": Recipe(rate=0.003),
 }
 
@@ -117,7 +120,7 @@ class Text:
     @property
     def drawn(self) -> list[str]:
         """All sentences that are trained on."""
-        return [*self.general, *drawn(self.kinds)]
+        return [*self.general, *drawn(self.kinds, SENTENCES)]
 
     @property
     def counted(self) -> list[str]:
@@ -203,7 +206,8 @@ def labelled(recipe: Recipe, text: Text, words: Sequence[str], former: StaticEnc
     Of the words of the corpus only `words` are left: the encoder has all others that it needs.
     """
     sentences, soft_labels = WORK / "labelled" / "sentences", WORK / "labelled" / "soft_labels"
-    texts = text.drawn if recipe.kinds else text.general
+    kinds = drawn(text.kinds, SENTENCES | (MORE_TECHNICAL if recipe.technical else {}))
+    texts = [*text.general, *(kinds if recipe.kinds else ())]
     write_sentences(texts, Reading(), None, None, sentences, Counters("sentences"))
     teachers = [as_teacher(teacher, None, LENGTH) for teacher in TEACHERS]
     if recipe.e5:
@@ -229,16 +233,16 @@ def general(sources: Sequence[Path], data: BenchmarkData) -> list[str]:
     return [text for part in table_parts(target) for text in part_texts(part)]
 
 
-def drawn(kinds: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield the sentences of each kind with the lowest hashes.
+def drawn(kinds: Mapping[str, Sequence[str]], most: Mapping[str, int]) -> Iterator[str]:
+    """Yield the sentences of each kind with the lowest hashes, at most so many.
 
-    >>> sorted(drawn({"tweets": ["so cold", "what a day", "so cold"]}))
+    >>> sorted(drawn({"tweets": ["so cold", "what a day", "so cold"]}, {"tweets": 2}))
     ['so cold', 'what a day']
     """
     for name, texts in kinds.items():
         distinct = list(dict.fromkeys(texts))
         order = np.argsort(ranks(fingerprints(distinct), SEED), kind="stable")
-        yield from (distinct[row] for row in order[: SENTENCES[name]])
+        yield from (distinct[row] for row in order[: most[name]])
 
 
 def further_words(kinds: Mapping[str, Sequence[str]], encoder: StaticEncoder) -> list[str]:

@@ -105,10 +105,9 @@ def test_the_words_of_each_kind(former: StaticEncoder, monkeypatch: pytest.Monke
     assert further_words({"tweets": TWEETS}, former) == ["c++", "lol"]
 
 
-def test_the_sentences_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(continued.SENTENCES, "tweets", 5)
-    chosen = list(drawn({"tweets": TWEETS}))
-    assert len(set(chosen)) == 5 and list(drawn({"tweets": TWEETS[::-1]})) == chosen
+def test_the_sentences_of_each_kind() -> None:
+    chosen = list(drawn({"tweets": TWEETS}, {"tweets": 5}))
+    assert len(set(chosen)) == 5 and list(drawn({"tweets": TWEETS[::-1]}, {"tweets": 5})) == chosen
 
 
 def test_centred_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
