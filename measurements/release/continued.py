@@ -60,7 +60,7 @@ from stages import paths
 SETS = tuple(dict.fromkeys(name for names in SUITE.values() for name in names))
 WORK = Path("data/checkpoints/continued")
 ARTICLES, CAPTIONS = 4_000, 30_000
-SENTENCES = {  # of each kind; much technical text costs similarity and pairs
+SENTENCES = {  # of each kind
     "tweets": 20_000,
     "abstracts": 30_000,
     "reviews": 2_000,
@@ -147,7 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         text = Text(general(options.source, data), kinds, further_words(kinds, former))
         print(f"{len(text.drawn):,} sentences; {len(text.words):,} words, such as {' '.join(text.words[::400])}")
         if options.step == "texts":
-            wanted = list(dict.fromkeys([*text.drawn, *text.words]))
+            technical = drawn(kinds, SENTENCES | MORE_TECHNICAL)  # `compare` needs them, too
+            wanted = list(dict.fromkeys([*text.general, *technical, *text.words]))
             write_table(WORK / "texts.parquet", pa.table({"text": wanted}, TEXT))
         elif options.step == "train":
             release(options.former, text, data, options.output or paths.RELEASED)
