@@ -208,16 +208,23 @@ def judge(copy: Path, fault: Fault, seconds: float, commit: str) -> Verdict:
     change, left_out = changed(code, after, fault.line), list[str]()
     verdict, test = "equivalent" if (fault.path, change) in equivalent(EQUIVALENT) else "", ""
     while not verdict:
-        file.write_text(after, encoding="utf-8")
+        put(file, after)
         try:
             verdict, test = run(copy, chosen_tests(copy, fault.path), left_out, seconds)
         finally:
-            file.write_text(code, encoding="utf-8")
+            put(file, code)
         if verdict == "killed" and run(copy, [test], [], seconds)[0] != "survived":
             print(f"{test} fails without a fault, too; it is left out.", file=sys.stderr)
             left_out.append(test)
             verdict = ""
     return Verdict(**asdict(fault), verdict=verdict, change=change, test=test, commit=commit)
+
+
+def put(file: Path, code: str) -> None:
+    """Write a module without its byte code, which is taken for current if the source has the same size and second."""
+    file.write_text(code, encoding="utf-8")
+    for compiled in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):
+        compiled.unlink()
 
 
 def changed(before: str, after: str, line: int) -> str:

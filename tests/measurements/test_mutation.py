@@ -1,6 +1,8 @@
 """Faults that are planted: which are drawn, which are left out, and what the tests say of them."""
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,19 @@ def test_what_no_test_looks_at_survives(repository: Path, capsys: pytest.Capture
     said = capsys.readouterr().out
     assert planted(["--number", "5", "--seed", "18"]) == rows and capsys.readouterr().out == said
     assert said.splitlines()[-1].startswith("stages: ")
+
+
+def test_the_code_that_was_there_before_is_not_run(tmp_path: Path) -> None:
+    """Its byte code is, if size and second are the same and nobody removes it."""
+    module = tmp_path / "module.py"
+    found = []
+    for code in ("print(1)", "print(2)"):
+        mutation.put(module, code)
+        os.utime(module, (0, 0))
+        command = [sys.executable, "-c", "import module"]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        found.append(subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True).stdout)
+    assert found == ["1\n", "2\n"]
 
 
 def test_verdicts_of_another_commit_are_not_taken(repository: Path) -> None:

@@ -206,9 +206,11 @@ def test_start_from_keeps_what_that_one_knows() -> None:
     start = sd.load()
     found = distill(SENTENCES, released, start_from="released", revision="1", **OPTIONS | {"dimension": 64})
     assert set(found.tokenizer.get_vocab()) >= {token for token in start.tokenizer.get_vocab() if token.isalpha()}
-    trombone, saxophone, glacier = found.encode(["trombone", "saxophone", "glacier"])
-    assert "trombone" not in " ".join(SENTENCES)
-    assert trombone @ saxophone > trombone @ glacier + 0.1
+    # Words that the text lacks are near each other where they were.
+    absent = [token for token in start.tokenizer.get_vocab() if token.isalpha() and token not in " ".join(SENTENCES)]
+    cosines = [each.encode(absent[::100]) @ each.encode(absent[::100]).T for each in (found, start)]
+    pairs = np.triu_indices(len(cosines[0]), 1)
+    assert len(pairs[0]) > 10_000 and np.corrcoef(cosines[0][pairs], cosines[1][pairs])[0, 1] > 0.2
 
 
 def test_its_size_stays_what_was_asked_for() -> None:
