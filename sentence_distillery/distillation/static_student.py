@@ -11,13 +11,15 @@ The teacher's embeddings are first brought to unit length, and centred if they a
 A cosine does not change with the length of a vector, but Adam's steps have a length of their own: without the first
 step a teacher of long vectors gives another student than the same teacher with short ones. |m|^2 is the mean cosine of
 two sentences. Teachers that are trained at a low temperature have cosines between 0.7 and 1, and a student would spend
-its dimensions on the part that all texts share. The embeddings are then projected on their leading principal
-directions, which sets the student's dimension and keeps most of the cosines. Training starts from the vectors of
-distillation/start.py. Token weights need no separate parameter: the length of x_w is the weight of w.
+its dimensions on the part that all texts share. Of several teachers each is measured, and centred, for itself. The
+embeddings are then projected on their leading principal directions, which sets the student's dimension and keeps most
+of the cosines. Training starts from the vectors of distillation/start.py. Token weights need no separate parameter: the
+length of x_w is the weight of w.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,16 +37,23 @@ EQUAL = 1 - 1e-4  # mean cosine from which on they say nothing, in float16
 
 @dataclass(frozen=True, eq=False)
 class Normalizer:
-    """Brings embeddings to unit length, less the `centre`, (dimension,) float32, if their mean cosine is too high."""
+    """Brings embeddings to unit length, and those of each teacher whose mean cosine is too high to their mean.
+
+    Attributes:
+        mean_cosine: Of the teacher whose sentences are most alike.
+        centre: (dimension,) float32, the mean of the sentences; zeros for a teacher that needs none; None if none does.
+        dimensions: Those of each teacher; their embeddings lie side by side, of the same length.
+    """
 
     mean_cosine: float
     centre: Floats | None
+    dimensions: tuple[int, ...]
 
     @classmethod
-    def of(cls, embeddings: NDArray[np.float16]) -> "Normalizer":
-        """Measure the embeddings of sentences, (sentences, dimension), of any length above 0.
+    def of(cls, embeddings: NDArray[np.float16], dimensions: Sequence[int] = ()) -> "Normalizer":
+        """Measure the embeddings of sentences, (sentences, dimension), of any length above 0, of one or more teachers.
 
-        Raises InputError if they all point in one direction.
+        Raises InputError if those of a teacher all point in one direction.
         """
         mean = np.zeros(embeddings.shape[1])
         for rows in _slices(len(embeddings)):
@@ -52,13 +61,17 @@ class Normalizer:
         mean /= max(len(embeddings), 1)
 
         # The squared length of the mean direction is the mean cosine of two sentences.
-        mean_cosine = float(mean @ mean)
-        if mean_cosine > EQUAL:
+        sizes = tuple(dimensions) or (len(mean),)
+        cosines = [float(part @ part) * len(sizes) for part in _parts(mean, sizes)]
+        if max(cosines) > EQUAL:
+            one = "The teacher" if len(sizes) == 1 else f"Teacher {1 + int(np.argmax(cosines))} of {len(sizes)}"
             raise InputError(
-                f"The teacher's vectors of all {len(embeddings):,} sentences are the same, so there is nothing to "
-                "learn from them; check the teacher."
+                f"{one}'s vectors of all {len(embeddings):,} sentences are the same, so there is nothing to learn from "
+                "them; check the teacher."
             )
-        return cls(mean_cosine, mean.astype(np.float32) if mean_cosine > ALIKE else None)
+        centred = [part * (cosine > ALIKE) for part, cosine in zip(_parts(mean, sizes), cosines, strict=True)]
+        centre = np.concatenate(centred).astype(np.float32)
+        return cls(max(cosines), centre if centre.any() else None, sizes)
 
     def __call__(self, embeddings: NDArray[np.float16]) -> NDArray[np.float16]:
         """Return (any, dimension) embeddings at unit length; zero rows stay zero."""
@@ -66,9 +79,21 @@ class Normalizer:
         for rows in _slices(len(embeddings)):
             unit = unit_rows(embeddings[rows].astype(np.float32))
             if self.centre is not None:
-                unit = unit_rows((unit - self.centre) * unit.any(axis=1, keepdims=True))
+                unit = self._centred(unit, self.centre)
             result[rows] = unit
         return result
+
+    def _centred(self, unit: Floats, centre: Floats) -> Floats:
+        """Take the centre off; what is left of a teacher is as long as before."""
+        moved = (unit - centre) * unit.any(axis=1, keepdims=True)
+        length = np.float32(1 / np.sqrt(len(self.dimensions)))
+        pairs = zip(_parts(moved, self.dimensions), _parts(centre, self.dimensions), strict=True)
+        return np.concatenate([unit_rows(part) * length if own.any() else part for part, own in pairs], axis=1)
+
+
+def _parts(array: NDArray[Any], sizes: Sequence[int]) -> list[NDArray[Any]]:
+    """Split the last axis into the parts of the teachers."""
+    return np.split(array, np.cumsum(sizes)[:-1], axis=-1)
 
 
 def principal_directions(targets: NDArray[np.float16], dimension: int) -> Floats:

@@ -101,6 +101,12 @@ class LabelledCorpus:
         """The dimension of a soft label."""
         return int(self.teacher["dimension"])
 
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The dimension of each teacher's part of a soft label."""
+        further = [int(each["dimension"]) for each in self.teacher.get("additional", ())]
+        return self.dimension - sum(further), *further
+
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
@@ -132,17 +138,21 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Corpus sentences as token ids, and the soft label of each, (sentences, dimension) float16."""
+    """Corpus sentences as token ids, and the soft label of each, (sentences, dimension) float16.
+
+    `dimensions` are those of each teacher.
+    """
 
     tokens: TokenIds
     targets: NDArray[np.float16]
+    dimensions: tuple[int, ...] = ()
 
     def normalized(self) -> tuple["Labelled", Normalizer]:
         """Return the sentences with normalized soft labels, and what normalizes others in the same way."""
-        normalizer = Normalizer.of(self.targets)
+        normalizer = Normalizer.of(self.targets, self.dimensions)
         if normalizer.centre is not None:
             log.info("the mean cosine of two sentences is %.2f: the soft labels are centred", normalizer.mean_cosine)
-        return Labelled(self.tokens, normalizer(self.targets)), normalizer
+        return Labelled(self.tokens, normalizer(self.targets), self.dimensions), normalizer
 
     def key(self, params: Section, table: Floats) -> str:
         """Hash everything that the trained student depends on; `table` has the token vectors that it starts from."""
@@ -203,7 +213,7 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
             f"{counters.kept} sentences of {corpus.sentences} have a known word and a vector, but a student needs 2; "
             f"{remedy}."
         )
-    return Labelled(TokenIds.concatenate(tokens), np.concatenate(targets))
+    return Labelled(TokenIds.concatenate(tokens), np.concatenate(targets), corpus.dimensions)
 
 
 def usable(tokens: TokenIds, embeddings: NDArray[np.float16], counters: Counters) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from sentence_distillery.distillation.distill import distill
 from sentence_distillery.distillation.static_student import ALIKE, Normalizer
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.teachers.functions import CHUNK
 
 from .test_distill import SENTENCES
@@ -199,6 +200,41 @@ def test_zero_rows_stay_zero() -> None:
     apart = np.array([[0, 0], [3, 0], [0, -4], [-5, 0]], np.float16)
     assert Normalizer.of(apart).centre is None
     assert Normalizer.of(apart)(apart).tolist() == [[0, 0], [1, 0], [0, -1], [-1, 0]]
+
+
+def test_one_of_several_teachers_is_centred_for_itself() -> None:
+    """Beside the other its share of the cosines is what it would be alone; the other stays as it is."""
+    rng = np.random.default_rng(1)
+    plain, alike = (unit_rows((rng.normal(size=(500, 6)) + shift).astype(np.float32)) for shift in (0, 3))
+    both = (np.concatenate([plain, alike], axis=1) / np.sqrt(2)).astype(np.float16)
+    both[7] = 0
+    normalizer = Normalizer.of(both, (6, 6))
+    found = normalizer(both).astype(np.float32)
+    assert normalizer.mean_cosine > ALIKE and not found[7].any()
+    kept = np.arange(500) != 7
+    centred = unit_rows(alike[kept] - alike[kept].mean(axis=0))
+    np.testing.assert_allclose(found[kept, :6], plain[kept] / np.sqrt(2), atol=2e-3)
+    np.testing.assert_allclose(found[kept, 6:], centred / np.sqrt(2), atol=0.02)
+    constant = np.concatenate([plain / np.sqrt(2), np.full((500, 2), 0.5)], axis=1).astype(np.float16)
+    with pytest.raises(InputError, match="Teacher 2 of 2's vectors of all 500 sentences are the same"):
+        Normalizer.of(constant, (6, 2))
+
+
+def test_several_teachers_are_told_apart(caplog: pytest.LogCaptureFixture) -> None:
+    """The mean cosine of both together is low, that of the second is not."""
+    caplog.set_level(logging.INFO)
+
+    def by_chance(texts: list[str]) -> Floats:
+        rows = [np.random.default_rng(crc32(text.encode())).normal(size=16) for text in texts]
+        return np.array(rows, np.float32)
+
+    def near_each_other(texts: list[str]) -> Floats:
+        return by_chance(texts) + np.float32(1.7)
+
+    student(by_chance, additional_teachers=[by_chance])
+    assert "centred" not in caplog.text
+    student(by_chance, additional_teachers=[near_each_other])
+    assert "the mean cosine of two sentences is 0.7" in caplog.text and "centred" in caplog.text
 
 
 def test_start_from_keeps_what_that_one_knows() -> None:
