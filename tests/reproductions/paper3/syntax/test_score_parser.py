@@ -1,9 +1,17 @@
 """Raw text from a treebank, and the official scores of an analysis of it."""
 
+import json
+import shutil
+from pathlib import Path
+
 import pytest
 
-from reproductions.paper3.syntax.scoring import raw_text, scores
-from sentence_distillery.io.artifacts import InputError
+from reproductions.paper3.paper import ParserScores
+from reproductions.paper3.syntax.scoring import SCORES, raw_text, scores
+from sentence_distillery.io.artifacts import InputError, read_json
+from stages import paths
+from stages.paper3 import score_parser
+from tests.workspace import ROOT
 
 REFERENCE = """# newdoc id = a
 # newpar id = a-p1
@@ -58,3 +66,25 @@ def test_a_missed_sentence_end() -> None:
 def test_a_treebank_without_texts(conllu: str) -> None:
     with pytest.raises(InputError, match=r"Sentence 1 of the treebank has no line '# text = \.\.\.'"):
         raw_text(conllu)
+
+
+def test_the_stage_keeps_the_figures_of_the_other_split(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the parser that ships, on a treebank of three sentences."""
+    monkeypatch.chdir(tmp_path)
+    parser, treebank = tmp_path / paths.PARSER, tmp_path / paths.TREEBANK
+    shutil.copytree(ROOT / paths.PARSER, parser)
+    (parser / SCORES).unlink()
+    treebank.mkdir(parents=True)
+    for split in ("dev", "test"):
+        (treebank / f"en_ewt-ud-{split}.conllu").write_text(REFERENCE, encoding="utf-8")
+        monkeypatch.setattr("sys.argv", ["score_parser", split])
+        score_parser.main()
+        assert json.loads(capsys.readouterr().out) == read_json(parser / SCORES, ParserScores)[split]
+    found = read_json(parser / SCORES, ParserScores)
+    assert set(found) == {"dev", "test"} and found["dev"] == found["test"] and found["dev"]["Tokens"] > 90
+    (treebank / "en_ewt-ud-dev.conllu").unlink()
+    monkeypatch.setattr("sys.argv", ["score_parser", "dev"])
+    with pytest.raises(SystemExit, match=r"score_parser: .*en_ewt-ud-dev\.conllu"):
+        score_parser.main()
