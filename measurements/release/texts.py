@@ -35,8 +35,8 @@ LICENCES = {
     "tweets": "research use, Twitter's terms",
     "abstracts": "research use",
     "reviews": "research use, cite Maas et al. 2011",
-    "manuals": "free licences of the packages, in /usr/share/doc/<package>/copyright",
-    "changes": "free licences of the packages, in /usr/share/doc/<package>/copyright",
+    "manuals": "free licences of the packages, in /usr/share/doc/PACKAGE/copyright",
+    "changes": "free licences of the packages, in /usr/share/doc/PACKAGE/copyright",
     "docstrings": "PSF-2.0 and the permissive licences of the packages",
 }
 SCHEMA = pa.schema([("source", pa.string()), ("text", pa.string())])
