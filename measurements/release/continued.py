@@ -32,7 +32,7 @@ from measurements.ablations import Grid
 from measurements.equal_bytes import write_comparison
 from measurements.release.sign_rows import extended
 from measurements.release.signs import LENGTH, PRECISION, TEACHERS, sentences
-from measurements.release.student import about_released, refuse_worse, write_release
+from measurements.release.student import refuse_worse, write_release
 from measurements.release.texts import LICENCES
 from measurements.sets import collected
 from measurements.trained_peers import read_corpus
@@ -175,7 +175,7 @@ def release(former: str, text: Text, data: BenchmarkData, target: Path) -> None:
         "of": LICENCES,
     }
     figures = {name: round(value, 5) for name, value in scores(encoder.encode, data).items()}
-    write_release(encoder, about_released(Path(former)) | {"figures": figures, "continued": about}, data, target)
+    write_release(encoder, {**before.made_from, "figures": figures, "continued": about}, data, target)
     for name, value in figures.items():
         print(f"{name:24} {100 * value:6.2f}")
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measurements.release.sign_rows import Taught, lacking, spoken, texts_with, with_signs
-from measurements.release.student import about_released, refuse_worse, write_release
+from measurements.release.student import refuse_worse, write_release
 from measurements.release.texts import LICENCES, TARGET
 from measurements.sets import collected
 from sentence_distillery.corpus.tables.formats import read_rows
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{len(tokens):,} tokens from {len(texts):,} sentences: {' '.join(tokens[:400:20])}")
         refuse_worse(released, wider, data, paths.RELEASED)
         about = {"tokens": len(tokens), "sentences": len(texts), "of": LICENCES}
-        write_release(wider, about_released(paths.RELEASED) | {"signs": about}, data, options.output)
+        write_release(wider, {**released.made_from, "signs": about}, data, options.output)
     except InputError as error:
         sys.exit(f"signs: {error}")
 

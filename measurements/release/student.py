@@ -54,19 +54,6 @@ PRECISION = Precision.INT8
 COMMON = 50_000  # of GloVe's words, which it lists by their frequency
 LEXICAL = 768  # dimensions of the channel
 COMMANDS = ("release", "signs", "continued")  # the last two are keys of config.json, if they were run
-OF_MODEL = (  # what `write_model` puts into config.json
-    "kind",
-    "dimension",
-    "token_dimension",
-    "vocabulary",
-    "embedding_dtype",
-    "step",
-    "units",
-    "normalize",
-    "max_length",
-    "lexical",
-    "weights_sha256",
-)
 CARD_SETS = ("scifact", "nfcorpus", "cranfield", "wikiqa", "stsb", "sick")  # without and with the channel
 
 log = logging.getLogger(__name__)
@@ -231,9 +218,3 @@ def write_release(
         write_card("released_card.md", shown, partial)
         if megabytes(partial) > MEGABYTES:
             raise InputError(f"The release has {megabytes(partial)} MB, more than {MEGABYTES}; the old release stays.")
-
-
-def about_released(directory: Path) -> dict[str, Any]:
-    """Return what a release says of its origin, without what the model itself tells."""
-    config: dict[str, Any] = read_json(directory / CONFIG, StudentConfig)
-    return {key: value for key, value in config.items() if key not in OF_MODEL}

@@ -61,7 +61,6 @@ def test_training_further(
     monkeypatch.setattr(continued, "TEACHERS", (str(tiny), str(tiny)))
     monkeypatch.setattr(continued, "LENGTH", 16)
     write_vectors([*text.drawn, *text.words], tmp_path / "work")
-    # The library's own dimension is that of the released encoder.
     monkeypatch.setattr(continued, "DIMENSION", 16)
     encoder = made(Recipe(), text, str(tmp_path / "former"))
     assert encoder.stored.dtype == np.int8 and encoder.stored.shape == (len(TOKENS) + len(text.words), 16)

@@ -76,12 +76,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BenchmarkData:
 
 
 def test_named_sets(data: BenchmarkData) -> None:
-    """The released student tells storms from dogs and banks: on so few texts it hardly makes a mistake."""
+    """The released student tells storms from dogs and banks: on so few texts it makes no mistake."""
     rows = evaluate(load(), list(COLUMNS), benchmarks=data, name="released")
     for name, columns in COLUMNS.items():
         found = [row for row in rows if row.dataset == name]
         assert [(row.protocol, row.metric) for row in found] == columns
-        assert all(0.9 < float(str(row.value)) <= 1 for row in found)
+        assert {row.value for row in found} == {1.0}
         assert {(row.system, row.split) for row in found} == {("released", "test")}
     assert [next(row.n for row in rows if row.dataset == name) for name in COLUMNS] == [2, 6, 1, 2, 3]
 
@@ -93,7 +93,7 @@ def test_sets_of_the_caller() -> None:
     assert [(row.protocol, row.metric) for row in rows] == [
         column for name in ("twitter_url", "stackoverflow", "scifact", "wikiqa") for column in COLUMNS[name]
     ]
-    assert all(0.9 < float(str(row.value)) <= 1 for row in rows)
+    assert {row.value for row in rows} == {1.0}
     classes = TaskSet("classification", (replace(TITLES, split="train"), TITLES), ("full",))
     assert [(row.protocol, row.metric, row.n) for row in evaluate(load(), [classes])] == [
         ("full", "accuracy", 6),

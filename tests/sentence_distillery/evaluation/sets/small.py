@@ -17,7 +17,7 @@ from sentence_distillery.io.counters import Counters
 from tests.sentence_distillery.evaluation.sets.conftest import pins
 
 STORM, DOG, BANK = "The storm closed the port.", "A dog plays with a ball.", "The bank raised its rates."
-GALE, CAT, LOAN = "A gale shut the harbour.", "Two cats chase a toy.", "Loans cost more interest."
+GALE, CAT, LOAN = "A gale shut the harbour.", "Two cats play with a toy.", "Loans cost more interest."
 
 FILES: dict[str, dict[str, str]] = {
     "banking77": {
