@@ -131,7 +131,7 @@ fuzz: TEXTS ?= 200000
 fuzz: $(READY)
 	python -m measurements.fuzz --texts $(TEXTS) --from $(abspath $(FROM))
 	rm -rf build/sanitized && mkdir -p build/sanitized
-	cp -r setup.py pyproject.toml README.md LICENSE NOTICE sentence_distillery measurements models build/sanitized
+	cp -r setup.py pyproject.toml README.md LICENSE NOTICE news_crawler sentence_distillery measurements models build/sanitized
 	cd build/sanitized && CFLAGS="-g -O1 -fno-omit-frame-pointer $(SANITIZERS)" LDFLAGS="$(SANITIZERS)" \
 	  python setup.py --quiet build_ext --inplace --force
 	cd build/sanitized && PYTHONPATH=$(CURDIR)/build/sanitized ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \

@@ -17,7 +17,7 @@ import yaml
 from docsite.saved import ROOT
 
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 142, 26, 34, 12, 8
-CODE = ("stages/", "sentence_distillery/", "reproductions")
+CODE = ("stages/", "sentence_distillery/", "news_crawler", "reproductions")
 
 
 @cache

@@ -37,8 +37,8 @@ def command_line() -> str:
     parser = cli.parser()
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     parts = []
-    for name, command in commands.choices.items():
-        extra = cli.COMMANDS[name][2]
+    for name, (_, _, extra) in cli.commands().items():
+        command = commands.choices[name]
         needs = PARTLY.get(name, f"Needs the extra `{extra}`." if extra else "Needs no extra.")
         command.formatter_class = partial(argparse.HelpFormatter, width=WIDTH)
         parts += [f"## {name}", "", needs, "", "```output", command.format_help().rstrip(), "```", ""]

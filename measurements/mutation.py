@@ -31,7 +31,7 @@ from typing import Any
 
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
-PACKAGES = ("sentence_distillery", "reproductions", "stages", "prefect_dvc", "flows")
+PACKAGES = ("sentence_distillery", "news_crawler", "reproductions", "stages", "prefect_dvc", "flows")
 MARKS = "not endurance and not server and not browser"
 SECONDS = 600.0  # for the tests of one fault
 EQUIVALENT = Path(__file__).with_name("equivalent_faults.csv")  # path, change, reason

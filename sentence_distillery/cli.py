@@ -1,7 +1,8 @@
-"""The command line, `sentence-distillery`: encode, similarity, distill, evaluate, compress, explore, crawl, clean.
+"""The command line, `sentence-distillery`: encode, similarity, distill, evaluate, compress, explore, clean.
 
 Each command is a thin wrapper around one library call. It imports what it needs when it runs, so that `similarity`
-works with the core alone; the others name the extra that they need.
+works with the core alone; the others name the extra that they need. Another package adds a command by an entry point,
+as the crawler does.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +19,13 @@ from sentence_distillery.io.errors import options_from
 
 if TYPE_CHECKING:
     from sentence_distillery.corpus.tables.reading import Reading
-    from sentence_distillery.crawl.options import Web
     from sentence_distillery.encoder.static_encoder import StaticEncoder
     from sentence_distillery.evaluation.results import Result
 
 PROGRAM = "sentence-distillery"
 INPUT = "standard input"
 PORT = 8000
+COMMANDS_OF_OTHERS = "sentence_distillery.commands"  # the group of their entry points
 TABLES = ".csv, .tsv, .json, .jsonl, .ndjson, .parquet, .pq, .feather, .csv.gz, .csv.zst, ..."
 
 log = logging.getLogger(__name__)
@@ -296,56 +298,6 @@ def _write_page(options: argparse.Namespace) -> None:
     log.info("%s in %s, %s MB; open %s", texts, options.static, f"{size / 1e6:.1f}", options.static / "index.html")
 
 
-def crawl(options: argparse.Namespace) -> None:
-    """Collect articles from news sites; respects robots.txt, and resumes an interrupted crawl."""
-    from pydantic import ValidationError
-
-    from sentence_distillery.crawl.collect import collect
-    from sentence_distillery.crawl.options import Crawl
-    from sentence_distillery.io.counters import Counters
-    from sentence_distillery.io.options import problems
-
-    counters = Counters("articles")
-    try:
-        web = _web(options)
-    except ValidationError as error:
-        # The models name their fields; a user of the command line knows the options.
-        names = {"languages": "--language", "private_hosts": "--private-host", "sections": "URL"}
-        raise InputError(problems(error, {"name": "", "hosts": ""}, names)) from error
-    collect(Crawl(source="web", inputs=[], folder="."), web, options.output, Path(), options.state, counters)
-    log.info("%s articles in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
-
-
-def _web(options: argparse.Namespace) -> "Web":
-    """Return the options of the crawler; raises pydantic's ValidationError if one is out of its range."""
-    from urllib.parse import urlsplit
-
-    from sentence_distillery.crawl.options import Site, Web
-
-    # Sections of one host are one site, since politeness, limits and boilerplate count by site.
-    hosts = list(dict.fromkeys(urlsplit(url).netloc.lower() for url in options.sections))
-    sites = [
-        Site(
-            name=host,
-            hosts=[host],
-            sections=[url for url in options.sections if urlsplit(url).netloc.lower() == host],
-            sitemaps=[],
-            feeds=[],
-            articles=options.articles,
-        )
-        for host in hosts
-    ]
-    return Web(
-        snapshot=options.snapshot,
-        contact=options.contact,
-        sites=sites,
-        languages=[options.language],
-        requests_per_second=options.requests_per_second,
-        pages=options.pages,
-        private_hosts=options.private_host,
-    )
-
-
 def clean(options: argparse.Namespace) -> None:
     """Clean texts into sentences: language, duplicates, boilerplate."""
     from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
@@ -355,7 +307,7 @@ def clean(options: argparse.Namespace) -> None:
     counters = Counters("sentences")
     reading = _reading(options)
     write_sentences(_texts(options.texts, reading), reading, cleaning, None, options.output, counters)
-    log.info("%s sentences in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
+    log.info("%s sentences in %s, dropped: %s", f"{counters.kept:,}", options.output, counters.reasons() or "none")
 
 
 def _reading(options: argparse.Namespace) -> "Reading":
@@ -408,10 +360,6 @@ def _check_lines_of_input(reading: "Reading") -> None:
         raise InputError(f"--read-as {reading.read_as} does not apply to -, which reads lines; give a file.")
 
 
-def _listed(dropped: "dict[str, int]") -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in dropped.items()) or "none"
-
-
 def _encoder(options: argparse.Namespace) -> "StaticEncoder":
     from sentence_distillery import load
 
@@ -423,6 +371,7 @@ def _encoder(options: argparse.Namespace) -> "StaticEncoder":
 
 
 Adds = Callable[[argparse.ArgumentParser], None]
+Command = tuple[Callable[[argparse.Namespace], None], Adds, str]  # with the extra that it needs
 
 
 def _encode_arguments(parser: argparse.ArgumentParser) -> None:
@@ -625,32 +574,6 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sections", nargs="+", metavar="URL", help="start pages; the crawl stays below their paths")
-
-    # Who asks, and what is kept
-    parser.add_argument("--contact", required=True, help="your e-mail address or web page, sent in the User-Agent")
-    parser.add_argument("--output", type=Path, required=True, help="directory of the articles, in Parquet")
-    parser.add_argument("--state", type=Path, default=Path("crawl-state"), help="directory that keeps fetched pages")
-    parser.add_argument(
-        "--snapshot", default="1", help="name of the snapshot; a new name crawls again and fetches only new pages"
-    )
-
-    # Which pages, and how fast
-    parser.add_argument("--articles", help="regular expression that matches in the URL of an article")
-    parser.add_argument("--pages", type=int, default=10_000, help="maximum number of pages, at least 1 (10,000)")
-    parser.add_argument(
-        "--requests-per-second",
-        type=float,
-        default=1.0,
-        help="maximum rate of requests to one host, above 0, at most 100 (1)",
-    )
-    parser.add_argument("--language", default="en", help="ISO 639-1 code of the articles that are kept (en)")
-    parser.add_argument(
-        "--private-host", action="append", default=[], help="host with a private address (intranet) that may be fetched"
-    )
-
-
 def _clean_arguments(parser: argparse.ArgumentParser) -> None:
     _texts_arguments(parser)
     parser.add_argument("--output", type=Path, required=True, help="directory of the sentences, in Parquet")
@@ -681,27 +604,34 @@ def _model_revision_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model-revision", metavar="COMMIT", help="commit, branch or tag of a hub id (main)")
 
 
-# Command -> (its function, the function that adds its arguments, the extra that it needs)
-COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], Adds, str]] = {
+COMMANDS: dict[str, Command] = {
     "encode": (encode, _encode_arguments, "tables"),
     "similarity": (similarity, _similarity_arguments, ""),
     "distill": (distill, _distill_arguments, "distill"),
     "evaluate": (evaluate, _evaluate_arguments, "distill"),
     "compress": (compress, _compress_arguments, "distill"),
     "explore": (explore, _explore_arguments, "serve"),
-    "crawl": (crawl, _crawl_arguments, "crawl"),
     "clean": (clean, _clean_arguments, "corpus"),
 }
+
+
+def commands() -> dict[str, Command]:
+    """Return all commands: those of this module, and those of other packages.
+
+    Such a package has an entry point in the group COMMANDS_OF_OTHERS, a module with `run`, `add_arguments` and EXTRA.
+    """
+    modules = {point.name: point.load() for point in entry_points(group=COMMANDS_OF_OTHERS)}
+    return COMMANDS | {name: (each.run, each.add_arguments, each.EXTRA) for name, each in modules.items()}
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     top = argparse.ArgumentParser(prog=PROGRAM, description="Small, fast sentence encoders from your own text.")
     top.add_argument("--version", action="store_true", help="print the version and exit")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for name, (run, add, _) in COMMANDS.items():
+    group = top.add_subparsers(dest="command", metavar="COMMAND")
+    for name, (run, add, _) in commands().items():
         text = (run.__doc__ or "").strip()
-        add(commands.add_parser(name, help=text, description=text))
+        add(group.add_parser(name, help=text, description=text))
     return top
 
 
@@ -722,7 +652,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Before torch is imported, which reads them once.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # for torch: spinning threads are slow beside busy processes
     os.environ.setdefault("MKL_CBWR", "AUTO")  # the same bits wherever an array begins in memory
-    run, _, extra = COMMANDS[options.command]
+    run, _, extra = commands()[options.command]
     try:
         with options_from("command line"):
             run(options)

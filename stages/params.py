@@ -19,6 +19,7 @@ from ruamel.yaml.constructor import ConstructorError, SafeConstructor
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import ScalarNode
 
+from news_crawler import options as crawl
 from reproductions.ablations import options as ablations
 from reproductions.paper1.word_vectors import options as word_vectors
 from reproductions.paper2.pairs import options as pairs
@@ -29,7 +30,6 @@ from reproductions.paper3.syntax import options as syntax
 from reproductions.systems import options as systems
 from sentence_distillery.corpus import options as corpus
 from sentence_distillery.corpus.options import HeldOut
-from sentence_distillery.crawl import options as crawl
 from sentence_distillery.distillation import options as distillation
 from sentence_distillery.distillation.options import StudentOptions
 from sentence_distillery.domain import options as domain

@@ -20,7 +20,7 @@ settings.load_profile("project")
 
 
 MARKED = {
-    "slow": re.compile(r"tests/(test_(pipeline|wheel)\.py|sentence_distillery/crawl/test_resume\.py|prefect_dvc/)"),
+    "slow": re.compile(r"tests/(test_(pipeline|wheel)\.py|news_crawler/test_resume\.py|prefect_dvc/)"),
     "server": re.compile(
         r"tests/prefect_dvc/test_(browser|deployments|handoff|intruders|server|ten_runs|installed|cuts|random_kills)\.py"
     ),
@@ -29,7 +29,7 @@ MARKED = {
     "endurance": re.compile(
         r"tests/prefect_dvc/test_(handoff|any_graph|any_repository|ten_runs|browser|deployments|installed|random_kills|remotes"
         r"|cuts|two_hosts)\.py"
-        r"|tests/sentence_distillery/crawl/test_(resume|hostile)\.py|tests/docsite/test_tutorial\.py|::test_\w*"
+        r"|tests/news_crawler/test_(resume|hostile)\.py|tests/docsite/test_tutorial\.py|::test_\w*"
         r"(killed|sigkill|_restarts|on_a_cluster|of_the_cluster|a_cluster_with|two_\w*at_once|ends_with_dvc|to_the_slots)"
     ),
 }
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     longest = (
         "tests/test_pipeline.py",
         "tests/prefect_dvc/test_handoff.py",
-        "tests/sentence_distillery/crawl/test_resume.py",
+        "tests/news_crawler/test_resume.py",
         "tests/prefect_dvc/",
     )
 

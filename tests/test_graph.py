@@ -18,7 +18,7 @@ from stages.params import NAMING, Params
 from tests.workspace import ROOT, demo_params
 
 LIBRARY = "sentence_distillery"
-PACKAGES = (LIBRARY, "reproductions")
+PACKAGES = (LIBRARY, "news_crawler", "reproductions")
 # They cannot change a result: params.py puts sections together, whose defaults are in options; the rest is the frame.
 UNWATCHED = {f"stages/{name}.py" for name in ("lock", "params", "paths", "places", "stage")}
 # The place where shards are computed. The bytes are the same, so a change must not rerun anything.

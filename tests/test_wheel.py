@@ -24,7 +24,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel from a copy of git's files."""
     place = tmp_path_factory.mktemp("wheel")
     ignore = shutil.ignore_patterns("__pycache__", "*.so")
-    for name in ("sentence_distillery", "models/released", "stages", "prefect_dvc", "measurements", "reproductions"):
+    for name in (
+        "sentence_distillery",
+        "news_crawler",
+        "models/released",
+        "stages",
+        "prefect_dvc",
+        "measurements",
+        "reproductions",
+    ):
         shutil.copytree(ROOT / name, place / "source" / name, symlinks=True, ignore=ignore)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE"):
         shutil.copy(ROOT / name, place / "source" / name)

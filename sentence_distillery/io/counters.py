@@ -30,9 +30,13 @@ class Counters:
         """Return all counts, in one line for a person."""
         if self.skipped:
             return f"skipped: {self.skipped}"
+        reasons = self.reasons()
+        return f"{self.kept:,} {self.unit}" + f"; dropped {reasons}" * bool(reasons)
+
+    def reasons(self) -> str:
+        """List why something was dropped, the most frequent reason first: "1,200 duplicate, 3 empty"."""
         reasons = sorted(((count, reason) for reason, count in self.dropped.items() if count), reverse=True)
-        dropped = f"; dropped {', '.join(f'{count:,} {reason}' for count, reason in reasons)}" if reasons else ""
-        return f"{self.kept:,} {self.unit}{dropped}"
+        return ", ".join(f"{count:,} {reason}" for count, reason in reasons)
 
     def summary(self) -> dict[str, object]:
         return {

@@ -6,7 +6,7 @@ sites of section `web`, whose pages are stored in data/checkpoints/crawl. Writes
 
 from pathlib import Path
 
-from sentence_distillery.crawl.collect import collect
+from news_crawler.collect import collect
 from stages import paths
 from stages.stage import stage
 

@@ -13,7 +13,7 @@ from tests.workspace import ROOT
 
 def test_every_command_and_option() -> None:
     page = command_line()
-    assert all(f"## {name}\n" in page for name in cli.COMMANDS)
+    assert all(f"## {name}\n" in page for name in cli.commands())
     assert "  --held-out SHARE" in page
     assert "  --scale LOW HIGH" in page
     assert "Needs the extra `distill`." in page

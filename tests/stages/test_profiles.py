@@ -15,9 +15,9 @@ import pytest
 import yaml
 from prefect.utilities.schema_tools.validation import is_valid
 
+from news_crawler import snapshot
 from prefect_dvc.errors import SettingsError
 from prefect_dvc.settings.parameters import configure, known_keys
-from sentence_distillery.crawl import snapshot
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.teachers.options import FunctionTeacher, Teacher, VectorTeacher
 from stages import profiles

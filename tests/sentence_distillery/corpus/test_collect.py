@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from news_crawler import collect as crawl
+from news_crawler.dates import parse_date
 from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.corpus.tables import decoding
 from sentence_distillery.corpus.tables.formats import format_of, read_rows
 from sentence_distillery.corpus.tables.reading import HIDDEN_FILES, LOST_LINKS, SPECIAL_FILES
-from sentence_distillery.crawl import collect as crawl
-from sentence_distillery.crawl.dates import parse_date
 from sentence_distillery.io.artifacts import InputError
 from stages import paths
 from stages.corpus import crawl as crawl_stage

@@ -211,7 +211,7 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main()
     shown = capsys.readouterr().out
-    assert all(name in shown for name in cli.COMMANDS)
+    assert all(name in shown for name in cli.commands())
     main("--version")
     assert capsys.readouterr().out.startswith("sentence-distillery 0.")
 

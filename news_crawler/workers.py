@@ -29,7 +29,7 @@ Task = Callable[[dict[str, Any], bytes], dict[str, Any]]
 
 def analyse() -> Task:
     """Analyse a page in the child; only the child imports trafilatura."""
-    from sentence_distillery.crawl.extraction import analyse
+    from news_crawler.extraction import analyse
 
     return analyse
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.sentence_distillery.crawl.layouts import LAYOUTS, Article, listing, render
+from tests.news_crawler.layouts import LAYOUTS, Article, listing, render
 
 ADDRESSES = {"news": "127.0.0.1", "archive": "127.0.0.2", "other": "127.0.0.3"}
 SECTIONS = ("world", "business", "culture")

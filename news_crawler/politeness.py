@@ -17,13 +17,13 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, StopDownload
 from scrapy.http import Response
 
-from sentence_distillery.crawl import robots
-from sentence_distillery.crawl.network import PublicResolver
-from sentence_distillery.crawl.options import Web
-from sentence_distillery.crawl.pages import Pages
-from sentence_distillery.crawl.policy import Refused, Scope, host_of, is_private_literal, normalise
-from sentence_distillery.crawl.robots import Robots, Ruling
-from sentence_distillery.crawl.store import Store
+from news_crawler import robots
+from news_crawler.network import PublicResolver
+from news_crawler.options import Web
+from news_crawler.pages import Pages
+from news_crawler.policy import Refused, Scope, host_of, is_private_literal, normalise
+from news_crawler.robots import Robots, Ruling
+from news_crawler.store import Store
 
 BACKOFF_SECONDS = 1.0
 MEGABYTE = 1_000_000

@@ -32,10 +32,10 @@ from scrapy.exceptions import (
 )
 from scrapy.http import Headers, Response
 
-from sentence_distillery.crawl.decoding import Unreadable, check_type
-from sentence_distillery.crawl.network import PublicResolver, SingleRequestHandler
-from sentence_distillery.crawl.policy import Refused
-from sentence_distillery.crawl.politeness import (
+from news_crawler.decoding import Unreadable, check_type
+from news_crawler.network import PublicResolver, SingleRequestHandler
+from news_crawler.policy import Refused
+from news_crawler.politeness import (
     BACKOFF_SECONDS,
     FORBIDDEN,
     NO_ROBOTS,
@@ -46,9 +46,9 @@ from sentence_distillery.crawl.politeness import (
     Work,
     work_of,
 )
-from sentence_distillery.crawl.progress import Progress
-from sentence_distillery.crawl.robots import AGENT
-from sentence_distillery.crawl.store import Answer, Entry
+from news_crawler.progress import Progress
+from news_crawler.robots import AGENT
+from news_crawler.store import Answer, Entry
 
 # Two requests of a host are under way, and one of them waits at the gate, so that the host is asked without a pause.
 REQUESTS_OF_A_HOST = 2

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sentence_distillery.crawl.robots import LARGEST, LONGEST_CACHED, Robots, Ruling, decode, ruling
-from tests.sentence_distillery.crawl.conftest import Crawl, assert_polite
-from tests.sentence_distillery.crawl.layouts import render
-from tests.sentence_distillery.crawl.site import Reply, Site, hang, page, stories
+from news_crawler.robots import LARGEST, LONGEST_CACHED, Robots, Ruling, decode, ruling
+from tests.news_crawler.conftest import Crawl, assert_polite
+from tests.news_crawler.layouts import render
+from tests.news_crawler.site import Reply, Site, hang, page, stories
 
 TEXT = {"Content-Type": "text/plain"}
 RULES = b"User-agent: *\nDisallow: /forbidden.html\n"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.sentence_distillery.crawl.conftest import REQUESTS_PER_SECOND, Crawl, archived_once, assert_polite, word_f1
-from tests.sentence_distillery.crawl.site import SECTIONS, Site, newspaper
+from tests.news_crawler.conftest import REQUESTS_PER_SECOND, Crawl, archived_once, assert_polite, word_f1
+from tests.news_crawler.site import SECTIONS, Site, newspaper
 from tests.waiting import LIMIT
 from tests.workspace import ROOT
 

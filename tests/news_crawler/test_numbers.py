@@ -12,16 +12,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sentence_distillery.crawl.decoding import Unreadable, check_type
-from sentence_distillery.crawl.extraction import analyse
-from sentence_distillery.crawl.policy import Link, Refused
-from sentence_distillery.crawl.robots import ruling
-from sentence_distillery.crawl.spider import LONGEST_PAUSE, retry_after
-from sentence_distillery.crawl.store import Answer
-from tests.sentence_distillery.crawl.conftest import Crawl
-from tests.sentence_distillery.crawl.layouts import render
-from tests.sentence_distillery.crawl.site import Reply, Site, stories
-from tests.sentence_distillery.crawl.test_policy import HOME, scope
+from news_crawler.decoding import Unreadable, check_type
+from news_crawler.extraction import analyse
+from news_crawler.policy import Link, Refused
+from news_crawler.robots import ruling
+from news_crawler.spider import LONGEST_PAUSE, retry_after
+from news_crawler.store import Answer
+from tests.news_crawler.conftest import Crawl
+from tests.news_crawler.layouts import render
+from tests.news_crawler.site import Reply, Site, stories
+from tests.news_crawler.test_policy import HOME, scope
 
 pytestmark = pytest.mark.fault(28)
 

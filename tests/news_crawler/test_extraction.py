@@ -16,13 +16,13 @@ import trafilatura
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sentence_distillery.crawl.decoding import decoded, decompressed
-from sentence_distillery.crawl.extraction import analyse
-from sentence_distillery.crawl.workers import CRASHED, FAILED, OUT_OF_MEMORY, TIMED_OUT, Limits, Pool, Worker
-from tests.sentence_distillery.crawl.conftest import word_f1
-from tests.sentence_distillery.crawl.layouts import LAYOUTS, render
-from tests.sentence_distillery.crawl.misbehaving import misbehave
-from tests.sentence_distillery.crawl.site import stories
+from news_crawler.decoding import decoded, decompressed
+from news_crawler.extraction import analyse
+from news_crawler.workers import CRASHED, FAILED, OUT_OF_MEMORY, TIMED_OUT, Limits, Pool, Worker
+from tests.news_crawler.conftest import word_f1
+from tests.news_crawler.layouts import LAYOUTS, render
+from tests.news_crawler.misbehaving import misbehave
+from tests.news_crawler.site import stories
 from tests.waiting import wait_until
 from tests.workspace import ROOT
 
@@ -342,8 +342,8 @@ def test_children_end_with_their_parent(tmp_path: Path) -> None:
     """Also a child that hangs when its parent is killed."""
     program = f"""
 import sys; sys.path.insert(0, {str(ROOT)!r})
-from sentence_distillery.crawl.workers import Limits, Worker
-from tests.sentence_distillery.crawl.misbehaving import misbehave
+from news_crawler.workers import Limits, Worker
+from tests.news_crawler.misbehaving import misbehave
 worker = Worker(Limits(5.0, 500), misbehave)
 print(worker.run({{}}, b"good")["pid"], flush=True)
 worker.run({{"marker": sys.argv[2]}}, b"hang") if sys.argv[1] == "hang" else sys.stdin.read()

@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from courlan import clean_url
 
-from sentence_distillery.crawl.options import Site, Web
+from news_crawler.options import Site, Web
 
 LONGEST_URL = 500
 # No sensible path has three equal segments, but a wrong relative link makes paths that repeat them without end.

@@ -21,7 +21,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from sentence_distillery.corpus.schema import DROPPED_FILE
 from sentence_distillery.corpus.text import tokenize
 from stages import paths
-from tests.sentence_distillery.crawl.site import Asked, Site, newspaper
+from tests.news_crawler.site import Asked, Site, newspaper
 from tests.waiting import LIMIT
 from tests.workspace import ROOT, write_params
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from news_crawler.dates import parse_date
+from news_crawler.options import Web
+from news_crawler.pages import OUTSIDE_DATES, Pages
+from news_crawler.policy import Link, Refused, Scope
+from news_crawler.robots import AGENT
+from news_crawler.store import Store
 from sentence_distillery.corpus.language import check_language, is_in_language
 from sentence_distillery.corpus.schema import CRAWL_DROPPED, DROPPED_FILE
 from sentence_distillery.corpus.text import tokenize
-from sentence_distillery.crawl.dates import parse_date
-from sentence_distillery.crawl.options import Web
-from sentence_distillery.crawl.pages import OUTSIDE_DATES, Pages
-from sentence_distillery.crawl.policy import Link, Refused, Scope
-from sentence_distillery.crawl.robots import AGENT
-from sentence_distillery.crawl.store import Store
 from sentence_distillery.io.artifacts import InputError, write_table
 from sentence_distillery.io.counters import Counters
 
@@ -122,9 +122,9 @@ def _crawl(web: Web, scope: Scope, store: Store, counters: Counters) -> str | No
 
 def _fetch(web: Web, scope: Scope, store: Store, pages: Pages) -> str | None:
     # Scrapy takes a second to import, and a finished snapshot needs none of it.
-    from sentence_distillery.crawl.politeness import Gate, Work
-    from sentence_distillery.crawl.progress import describe
-    from sentence_distillery.crawl.spider import run
+    from news_crawler.politeness import Gate, Work
+    from news_crawler.progress import describe
+    from news_crawler.spider import run
 
     work = Work(store, scope, web, pages, Gate(1 / web.requests_per_second))
     if store.has_queued():

@@ -18,13 +18,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from news_crawler.dates import parse_date
+from news_crawler.options import Crawl, CrawlInput, Web
+from news_crawler.snapshot import web_articles
 from sentence_distillery.corpus.options import Columns
 from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.corpus.tables.formats import SUFFIXES, WHOLE, Row, format_of, read_rows
 from sentence_distillery.corpus.tables.reading import files_in
-from sentence_distillery.crawl.dates import parse_date
-from sentence_distillery.crawl.options import Crawl, CrawlInput, Web
-from sentence_distillery.crawl.snapshot import web_articles
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unicode import whole_surrogates

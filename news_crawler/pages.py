@@ -10,10 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.crawl.options import Web
-from sentence_distillery.crawl.policy import Link, Refused, Scope
-from sentence_distillery.crawl.store import Entry, Store, Visit
-from sentence_distillery.crawl.workers import Limits, Pool
+from news_crawler.options import Web
+from news_crawler.policy import Link, Refused, Scope
+from news_crawler.store import Entry, Store, Visit
+from news_crawler.workers import Limits, Pool
 
 MEGABYTE = 1_000_000
 BATCH = 16

@@ -13,7 +13,7 @@ from scrapy.resolver import CachingHostnameResolver
 from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionReceiver
 from zope.interface.declarations import implementer  # type: ignore[import-untyped]
 
-from sentence_distillery.crawl.policy import is_public
+from news_crawler.policy import is_public
 
 
 class PublicResolver(CachingHostnameResolver):

@@ -6,7 +6,7 @@ import logging
 from scrapy import signals
 from scrapy.crawler import Crawler
 
-from sentence_distillery.crawl.politeness import Work, work_of
+from news_crawler.politeness import Work, work_of
 
 LOG_SECONDS = 10.0
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentence_distillery.crawl.options import Crawl, Web
-from sentence_distillery.crawl.policy import Link, Refused, Scope, is_private_literal, is_public, normalise
+from news_crawler.options import Crawl, Web
+from news_crawler.policy import Link, Refused, Scope, is_private_literal, is_public, normalise
 from tests.workspace import demo_params
 
 SITE = {

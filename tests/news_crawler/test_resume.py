@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from stages import paths
-from tests.sentence_distillery.crawl.conftest import REQUESTS_PER_SECOND, Crawl, archived_once, assert_polite
-from tests.sentence_distillery.crawl.layouts import listing, render
-from tests.sentence_distillery.crawl.site import Reply, Site, hang, newspaper, page, stories
+from tests.news_crawler.conftest import REQUESTS_PER_SECOND, Crawl, archived_once, assert_polite
+from tests.news_crawler.layouts import listing, render
+from tests.news_crawler.site import Reply, Site, hang, newspaper, page, stories
 from tests.waiting import LIMIT, wait_until
 from tests.workspace import ROOT, write_params
 
@@ -211,7 +211,7 @@ def test_a_fault_of_ours_ends_the_crawl(site: Site, crawl: Crawl) -> None:
     program = """
 import errno
 from stages.corpus import crawl
-from sentence_distillery.crawl.archive import Archive
+from news_crawler.archive import Archive
 def full(*_): raise OSError(errno.ENOSPC, "No space left on device")
 Archive.append = full
 crawl.main()

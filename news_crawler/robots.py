@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from protego import Protego
 
-from sentence_distillery.crawl.decoding import Unreadable, decompressed
+from news_crawler.decoding import Unreadable, decompressed
 
 # RFC 9309, 2.5: at least 500 kibibytes. Later bytes are not read.
 LARGEST = 500 * 1024

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.crawl.workers import Task
+from news_crawler.workers import Task
 from tests.waiting import FOREVER
 
 

@@ -22,8 +22,8 @@ from trafilatura import bare_extraction
 from trafilatura.settings import Document
 from trafilatura.utils import load_html
 
-from sentence_distillery.crawl.dates import MONTHS, parse_date
-from sentence_distillery.crawl.decoding import (
+from news_crawler.dates import MONTHS, parse_date
+from news_crawler.decoding import (
     Unreadable,
     character_set,
     check_type,

@@ -26,9 +26,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.crawl.archive import Archive, Headers, Place
-from sentence_distillery.crawl.policy import QUERIES_OF_A_PATH, TOO_DEEP, TRAP_QUERY, Link
-from sentence_distillery.crawl.robots import Robots, Ruling
+from news_crawler.archive import Archive, Headers, Place
+from news_crawler.policy import QUERIES_OF_A_PATH, TOO_DEEP, TRAP_QUERY, Link
+from news_crawler.robots import Robots, Ruling
 from sentence_distillery.io.artifacts import InputError
 
 LOCK_SECONDS = 3.0
