@@ -83,8 +83,6 @@ def train() -> None:
     """Run the stages in the current directory."""
     threads = torch.get_num_threads()
     for training in track(TRAININGS, len(TRAININGS), "trainings"):
-        if training is refine:
-            paths.REFINED.unlink()
         training.main()
         torch.set_num_threads(threads)
 

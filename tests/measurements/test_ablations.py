@@ -3,6 +3,7 @@
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from measurements.ablations import BASE, ROWS, Grid, Setting, difference, figure
 from measurements.suite import SavedScores
 from measurements.trained_peers import Corpus
 from sentence_distillery.corpus.fingerprints import fingerprints
+from sentence_distillery.distillation.options import StudentOptions
+from sentence_distillery.distillation.student import train_static
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet
 from sentence_distillery.evaluation.tasks import own_task
@@ -47,8 +50,17 @@ def test_rows_differ_from_the_base_in_one_thing() -> None:
         assert len(changed) == (0 if name == "base" else 2 if "128" in name or "20 times" in name else 1), name
 
 
-def test_rows_are_made_as_they_say(grid: Grid) -> None:
+def test_rows_are_made_as_they_say(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = list[float]()
+
+    def train(options: StudentOptions, *rest: Any) -> Any:
+        trained.append(options.learning_rate)
+        return train_static(options, *rest)
+
+    monkeypatch.setattr(ablations, "train_static", train)
     made = {name: grid.made(setting, 1) for name, setting in grid.rows.items()}
+    rate = StudentOptions().learning_rate
+    assert trained == [rate, ablations.NO_STEP, rate]  # base, untrained, news; the others have the student of base
     dimensions = {name: encoder.dimension for name, encoder in made.items()}
     assert dimensions == dict.fromkeys(made, 16) | {"8 bits": 8, "channel": 16 + ablations.CHANNEL}
     assert made["8 bits"].stored.dtype == np.int8

@@ -86,11 +86,13 @@ def test_paper_1s_method_taken_apart(workspace: Path) -> None:
     params, pairs = load_params(), BenchmarkData(paths.BENCHMARKS).pairs(*SET)
     sections = (params.skipgram, params.refine, params.contrastive, params.paper_student, params.evaluate)
     method = Method(LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS), *sections, Path("elsewhere"))
+    seeded = method.with_seed(7)
+    assert [part.seed for part in (seeded.skipgram, seeded.refine, seeded.contrastive, seeded.student)] == [7] * 4
     counted = list[int]()
     cosines, _ = cosines_of(method, pairs, [1, 2], counted.append)
     untimed = [row for row in read_results(paths.PAPER1_RUNS / "ablation.csv") if row.metric != "seconds"]
     expected = [row for row in rows(cosines, pairs, {}) if row.metric != "seconds"]
-    assert counted == [1, 2] and {row.seeds for row in untimed} == {2}
+    assert counted == [1, 2] and {(row.seeds, row.paper) for row in untimed} == {(2, "1")}
     assert [(row.system, row.metric, row.number) for row in untimed] == [
         (row.system, row.metric, None if row.number is None else round(row.number, 4)) for row in expected
     ]

@@ -328,6 +328,7 @@ def test_titles_and_references_end_no_sentence(sentences: list[str]) -> None:
         ["He left in 1805.[6]", "The rest follows."],
         ["He left in 1805. [6]", "The rest follows."],
         ["Why?[1][2]", "The rest follows."],
+        ["He asked why?[3] and left the room.", "It rained all day.[6] the rest follows."],
         ['She wrote "no." [3, 5-7]', "The rest follows."],
         ["He left.[citation needed]", "The rest follows."],
         ["He left [6].", "The rest follows."],
