@@ -22,8 +22,9 @@ from pathlib import Path
 
 from sentence_distillery.corpus.tables.decoding import (
     COMPRESSED,
+    HEAD,
     decoded_head,
-    head_of,
+    opened,
     refuse_binary,
     without_compression,
 )
@@ -40,7 +41,6 @@ from sentence_distillery.corpus.tables.formats import (
     text_of,
 )
 from sentence_distillery.io.errors import InputError
-from sentence_distillery.io.unicode import whole_surrogates
 
 HIDDEN_FILES = "hidden files ignored"
 LOST_LINKS = "links that lead nowhere ignored"
@@ -145,7 +145,8 @@ def _format_to_read(path: Path, reading: Reading) -> str:
         raise InputError(f"{path} is compressed once more than its kind is; unpack it.")
 
     # A table without its suffix would be read as lines of text, header and all.
-    head = head_of(path)
+    with opened(path) as stream:
+        head = stream.read(HEAD)
     refuse_binary(path, head)
     if (kind := looks_like(decoded_head(head), reading.column)) is not None:
         raise InputError(
@@ -192,7 +193,7 @@ def read_texts(path: Path, format: str, reading: Reading, by_line: bool) -> Iter
     """
     if format in WHOLE:
         by_line = by_line or reading.read_as == "lines"
-        yield from ((whole_surrogates(text), {}) for text in plain_texts(path, format, by_line))
+        yield from ((text, {}) for text in plain_texts(path, format, by_line))
         return
     column = COLUMN if format == "conllu" else reading.column
     for place, row in read_rows(path, format, {column}, reading.quoting, others=True):

@@ -23,7 +23,6 @@ from sentence_distillery.corpus.tables.formats import (
     Row,
     arrow_of,
     check_columns,
-    check_twice,
     delimited_table,
     plain_texts,
     read_rows,
@@ -71,11 +70,10 @@ def open_table(path: Path, reading: Reading) -> Iterator[Table]:
     ((_, format),) = files_to_read([path], reading)
     check_options(reading, {format})
     if format in WHOLE:
-        yield Table.of_texts(whole_surrogates(text) for text in plain_texts(path, format, by_line=True))
+        yield Table.of_texts(plain_texts(path, format, by_line=True))
     elif format in ARROW:
         with arrow_of(path) as (schema, batches):
             check_columns(path, {reading.column}, schema.names)
-            check_twice(path, {reading.column}, schema.names)
             _check_is_text(path, schema.field(reading.column))
 
             # Arrow allows two columns of one name and columns without one; a file that is written from them would not.
