@@ -29,7 +29,7 @@ from sentence_distillery.corpus.boilerplate import REPAIRS
 from sentence_distillery.corpus.boilerplate import RULES as BOILERPLATE
 from sentence_distillery.corpus.documents import Documents, Sentences
 from sentence_distillery.corpus.duplicates import near_duplicates
-from sentence_distillery.corpus.fingerprints import among, ranks, repeats
+from sentence_distillery.corpus.fingerprints import GOLDEN, among, ranks, repeats
 from sentence_distillery.corpus.options import Clean, HeldOut
 
 
@@ -63,7 +63,6 @@ DOCUMENT_REASONS = ("", *(rule.name for rule in RULES if rule.unit == "document"
 SENTENCE_REASONS = ("", *(rule.name for rule in RULES if rule.unit == "sentence"))
 # A sentence's identity elsewhere is document * 2**20 + position.
 POSITIONS = 2**20
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 Parts = TypeVar("Parts", Sentences, Documents)
 
@@ -214,7 +213,7 @@ def _sentence_reasons(
 ) -> NDArray[np.uint8]:
     counts = documents.sentences
     in_kept = np.repeat(kept_documents, counts)
-    lines = sentences.line ^ (np.repeat(sources, counts).astype(np.uint64) * _MIX)
+    lines = sentences.line ^ (np.repeat(sources, counts).astype(np.uint64) * GOLDEN)
     tests = {
         "boilerplate: repeated line": _frequent(lines, sentences.opens & in_kept, clean.line_repeats),
         "in an evaluation set": among(sentences.identity, evaluated),

@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rensa import RMinHash
 
-from sentence_distillery.corpus.fingerprints import shared
+from sentence_distillery.corpus.fingerprints import GOLDEN, shared
 
 PERMUTATIONS = 128
 SEED = 1
 RECALL = 0.99
 SHINGLE = 3
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def bands(threshold: float) -> int:
@@ -77,6 +76,6 @@ def _shared(documents: NDArray[np.uint16], count: int, band: int) -> NDArray[np.
     rows = PERMUTATIONS // count
     keys = np.zeros(len(documents), np.uint64)
     for hashes in documents[:, band * rows : (band + 1) * rows].T:
-        keys = (keys ^ hashes) * _MIX
+        keys = (keys ^ hashes) * GOLDEN
         keys ^= keys >> np.uint64(32)
     return shared(keys)
