@@ -29,7 +29,7 @@ import numpy as np
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats, of_any_length, unit_rows
-from sentence_distillery.teachers.options import FunctionTeacher, TeacherError
+from sentence_distillery.teachers.options import FunctionTeacher, check_pinned
 
 CHUNK = 512  # texts that a function gets at a time
 PROBE = "A storm closed the port."  # what a teacher embeds first, to know its dimension
@@ -66,14 +66,7 @@ def load_function_encoder(teacher: FunctionTeacher) -> FunctionEncoder:
     SHA-256 of the source is pinned.
     """
     found = function_encoder(_resolved(teacher.function), teacher.version, teacher.function)
-    if teacher.sha256 not in (None, found.sha256):
-        raise TeacherError(
-            f"The source of {teacher.function} has the SHA-256 {found.sha256}, but {teacher.sha256} is pinned. "
-            "Restore it, or pin the new hash if you meant the change.",
-            teacher.function,
-            "sha256",
-            teacher.sha256,
-        )
+    check_pinned(teacher, found.sha256, f"The source of {teacher.function} has", "Restore it")
     return found
 
 

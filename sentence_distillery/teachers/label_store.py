@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import atomic_file
 from sentence_distillery.io.options import Precision
 from sentence_distillery.teachers.teachers import TextEncoder
@@ -74,9 +75,7 @@ class LabelStore:
     def _open(self, file: Path) -> None:
         """Map a file; remove it if it is damaged."""
         row = _row(self.encoder.dimension)
-        with file.open("rb") as content:
-            whole = hashlib.file_digest(content, "sha256").hexdigest()
-        if file.stem != f"{self._identity}-{whole[:32]}" or file.stat().st_size % row.itemsize:
+        if file.stem != f"{self._identity}-{checksums.sha256(file)[:32]}" or file.stat().st_size % row.itemsize:
             file.unlink()
         else:
             self._files[file] = np.memmap(file, row, "r") if file.stat().st_size else np.zeros(0, row)

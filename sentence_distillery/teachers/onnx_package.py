@@ -21,13 +21,12 @@ from safetensors.numpy import save_file
 
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 from sentence_distillery.teachers.packages import made, made_once
-from sentence_distillery.teachers.sentence_modules import MODULES
+from sentence_distillery.teachers.sentence_modules import MODULES, WEIGHTS
 
 if TYPE_CHECKING:  # an extra package, needed only for a conversion
     from onnx import ModelProto
 
 PREFIX = "auto_model"  # prefix of a tensor's name in the export of a sentence-transformers model
-WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 
 
@@ -59,18 +58,14 @@ def converted(name: str, like: Path) -> Path:
                 shutil.copy(file, directory)
         config = read_json(like / CONFIG, dict[str, Any])
         write_json(directory / CONFIG, config | {"num_hidden_layers": PACKAGES[name].layers})
-        save_file(tensors(onnx.load(models[0])), directory / WEIGHTS, {"format": "pt"})
+        save_file(dict(_tensors(onnx.load(models[0]))), directory / WEIGHTS, {"format": "pt"})
 
     # Converted once for a version of the package.
     return made_once(made(f"{name}-{metadata.version(name)}-mean"), fill)
 
 
-def tensors(model: "ModelProto") -> dict[str, NDArray[np.float32]]:
-    """Return the weights of an exported encoder under the names that `transformers` has for them."""
-    return dict(_tensors(model))
-
-
 def _tensors(model: "ModelProto") -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """Yield the weights of an exported encoder, each with the name that `transformers` has for it."""
     from onnx import numpy_helper
 
     arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}

@@ -94,7 +94,7 @@ AnyTeacher = Annotated[
 ]
 
 
-def transformer(teacher: "Teacher | FunctionTeacher | VectorTeacher") -> Teacher:
+def transformer(teacher: AnyTeacher) -> Teacher:
     """Return a teacher that is a transformer; raises TeacherError if it is something else."""
     if isinstance(teacher, Teacher):
         return teacher
@@ -124,6 +124,18 @@ class Encoders(RootModel[dict[str, AnyTeacher]]):
     def transformers(self) -> list[str]:
         """List the names of the transformers."""
         return [name for name in self.root if name in self]
+
+
+def check_pinned(teacher: AnyTeacher, sha256: str, has: str, remedy: str) -> None:
+    """Raise TeacherError if another SHA-256 is pinned; `has` begins the message, as in "The weights have"."""
+    if teacher.sha256 not in (None, sha256):
+        raise TeacherError(
+            f"{has} the SHA-256 {sha256}, but {teacher.sha256} is pinned. {remedy}, or pin the new hash if you meant "
+            "the change.",
+            teacher.reference,
+            "sha256",
+            teacher.sha256,
+        )
 
 
 class TeacherError(InputError):

@@ -23,15 +23,15 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
+from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.checksums import check_directory
 from sentence_distillery.io.errors import option, refuse_pointer
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import autocast, device
 from sentence_distillery.teachers.onnx_package import PACKAGES, converted
 from sentence_distillery.teachers.options import AbsentModelError as AbsentModelError
-from sentence_distillery.teachers.options import AnyTeacher, Teacher, TeacherError, transformer
+from sentence_distillery.teachers.options import AnyTeacher, Teacher, TeacherError, check_pinned, transformer
 from sentence_distillery.teachers.packages import PARTS, installation, joined
 from sentence_distillery.teachers.pooling import equal_batches, length_batches, weighted_mean
 from sentence_distillery.teachers.sentence_modules import WEIGHTS, SentenceModules, check_weights, read_modules
@@ -192,7 +192,7 @@ def load_encoder(given: AnyTeacher) -> TransformerEncoder:
     teacher = transformer(given)
     with quiet_libraries():
         directory, modules, sha256 = _checked(teacher)
-        check_directory(directory)
+        checksums.check_directory(directory)
         model, tokenizer = _read(directory / modules.transformer)
 
     # From here on only memory is touched: the files are known to be right.
@@ -237,7 +237,11 @@ def _checked(teacher: Teacher) -> tuple[Path, SentenceModules, str]:
     """Return the directory of a teacher, its modules and the SHA-256 of its weights."""
     directory = find_model(teacher.reference, teacher.revision)
     modules = _prompted(read_modules(directory), teacher)
-    return directory, modules, _checked_weights(teacher, directory / modules.transformer / WEIGHTS)
+    weights = directory / modules.transformer / WEIGHTS
+    check_weights(weights)
+    sha256 = checksums.sha256(weights)
+    check_pinned(teacher, sha256, f"The weights of {teacher.reference}, {weights}, have", "Install the right weights")
+    return directory, modules, sha256
 
 
 def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
@@ -255,21 +259,6 @@ def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
             teacher.prompt_name,
         )
     return replace(modules, prompt=modules.prompts[teacher.prompt_name])
-
-
-def _checked_weights(teacher: Teacher, weights: Path) -> str:
-    """Return the SHA-256 of the weights; raises InputError if there are none, TeacherError if others are pinned."""
-    check_weights(weights)
-    sha256 = hashlib.sha256(weights.read_bytes()).hexdigest()
-    if teacher.sha256 not in (None, sha256):
-        raise TeacherError(
-            f"The weights of {teacher.reference}, {weights}, have the SHA-256 {sha256}, but "
-            f"{teacher.sha256} is pinned. Install the right weights, or pin the new hash if you meant the change.",
-            teacher.reference,
-            "sha256",
-            teacher.sha256,
-        )
-    return sha256
 
 
 def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
