@@ -7,7 +7,7 @@ is the hash of the content, so a damaged file is known and made again. Files are
 as their texts are embedded: an interrupted run goes on from there. A file of which no run has used a text for KEPT_DAYS
 is removed.
 
-A text has the same vector in every batch (encoders/transformer.py), so cached vectors are equal to new ones.
+A text has the same vector in every batch (transformer.py), so cached vectors are equal to new ones.
 On a GPU they may differ in the last digit.
 """
 

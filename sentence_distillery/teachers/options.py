@@ -121,10 +121,6 @@ class Encoders(RootModel[dict[str, AnyTeacher]]):
         """Tell whether there is such a transformer."""
         return isinstance(self.root.get(str(name)), Teacher)
 
-    def transformers(self) -> list[str]:
-        """List the names of the transformers."""
-        return [name for name in self.root if name in self]
-
 
 def check_pinned(teacher: AnyTeacher, sha256: str, has: str, remedy: str) -> None:
     """Raise TeacherError if another SHA-256 is pinned; `has` begins the message, as in "The weights have"."""

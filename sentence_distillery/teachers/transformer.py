@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
+from torch.nn.utils.rnn import pad_sequence
 
 from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import InputError
@@ -29,10 +29,9 @@ from sentence_distillery.io.errors import option, refuse_pointer
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import autocast, device
-from sentence_distillery.teachers.onnx_package import PACKAGES, converted
 from sentence_distillery.teachers.options import AbsentModelError as AbsentModelError
 from sentence_distillery.teachers.options import AnyTeacher, Teacher, TeacherError, check_pinned, transformer
-from sentence_distillery.teachers.packages import PARTS, installation, joined
+from sentence_distillery.teachers.packages import package_directory
 from sentence_distillery.teachers.pooling import equal_batches, length_batches, weighted_mean
 from sentence_distillery.teachers.sentence_modules import WEIGHTS, SentenceModules, check_weights, read_modules
 
@@ -116,12 +115,9 @@ class TransformerEncoder:
             # A small batch is repeated on a processor: fewer rows go through another kernel, whose last bits differ.
             rows = rows * (1 + LEAST_TOKENS // (count * longest)) if on_cpu else rows
 
-            padded = torch.zeros((len(rows), longest), dtype=torch.long)
-            mask = torch.zeros((len(rows), longest), dtype=torch.long)
-            for line, row in enumerate(rows):
-                padded[line, : len(token_ids[row])] = torch.tensor(token_ids[row])
-                mask[line, : len(token_ids[row])] = 1
-            padded, mask = padded.to(where), mask.to(where)
+            ids = [torch.tensor(token_ids[row], dtype=torch.long) for row in rows]
+            padded = pad_sequence(ids, batch_first=True).to(where)
+            mask = pad_sequence([torch.ones_like(each) for each in ids], batch_first=True).to(where)
 
             # A prompt may be read and yet not pooled, as some encoders were trained.
             pooled_mask = mask.float()
@@ -304,7 +300,7 @@ def find_model(reference: str, revision: str | None) -> Path:
     or a hub id has no revision.
     """
     if reference.startswith("package:"):
-        return _inside_package(reference.removeprefix("package:"))
+        return package_directory(reference.removeprefix("package:"))
     if Path(reference).is_dir():
         return Path(reference)
     if reference.startswith((".", "/")) or reference.count("/") != 1:
@@ -314,25 +310,6 @@ def find_model(reference: str, revision: str | None) -> Path:
             reference,
         )
     return _from_hub(reference, revision)
-
-
-def _inside_package(name: str) -> Path:
-    try:
-        if name in PARTS:
-            return joined(name)
-        files = metadata.files(name) or []
-    except metadata.PackageNotFoundError as error:
-        raise AbsentModelError(
-            f"The package '{error.name}' is not installed; run `{installation(name)}`.", f"package:{name}"
-        ) from error
-    if name in PACKAGES:
-        return converted(name, _inside_package(PACKAGES[name].like))
-
-    # A package that carries several models would leave open which one is meant.
-    models = [file for file in files if file.name == WEIGHTS]
-    if len(models) != 1:
-        raise InputError(f"The package '{name}' carries {len(models)} files named {WEIGHTS}, expected one.")
-    return Path(str(models[0].locate())).parent
 
 
 def _from_hub(repository: str, revision: str | None) -> Path:
