@@ -154,15 +154,10 @@ def decide(
 ) -> Decisions:
     """Decide which of the examined documents and sentences are dropped, and why.
 
-    Args:
-        documents: The result of `examine` for all documents.
-        sentences: The result of `examine` for their sentences.
-        sources: The source of each document, (documents,), as any number.
-        evaluated: Fingerprints of the evaluation texts, (texts,).
-        clean: Thresholds.
-        threads: How many threads compare near duplicates.
-        held_out: How many of the kept sentences are kept out of the training text; None for none.
-        pool: The fixed pool, which nothing that is kept repeats; then no more is held out.
+    `documents` and `sentences` are what `examine` finds of all; `sources` has the source of each document,
+    (documents,), as any number; `evaluated` the fingerprints of the evaluation texts, (texts,). `threads` compare near
+    duplicates. `held_out` says how much is kept out of the training text. With a fixed pool, which nothing that is kept
+    repeats, no more is held out.
     """
     reasons, originals = _document_reasons(documents, clean.near_duplicate_threshold, threads, pool)
     starts = np.concatenate([[0], np.cumsum(documents.sentences)])
@@ -260,8 +255,6 @@ def draw_held_out(sentences: NDArray[np.int64], identities: NDArray[np.uint64], 
     # By a rank of each text's own: a text that was held out stays so when the corpus grows.
     candidates = np.flatnonzero((sentences > 0) & (sentences <= left))
     for document in candidates[np.argsort(ranks(identities[candidates], options.seed), kind="stable")].tolist():
-        if left == 0:
-            break
         if sentences[document] <= left:
             held_out[document] = True
             left -= int(sentences[document])
