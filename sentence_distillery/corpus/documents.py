@@ -144,10 +144,7 @@ def _documents(documents: list[list[list[str]]], counts: NDArray[np.int64], word
 
 
 def _in_language(documents: list[list[list[str]]], known: NDArray[np.bool_], language: str) -> NDArray[np.bool_]:
-    """Mark the documents in `language`, (documents,) bool; `known` ones are.
-
-    Those that are too short to tell, such as the rows of a table, are judged together, unless as many are known.
-    """
+    """Mark the documents in `language`, (documents,) bool; `known` ones are. Short ones are judged together."""
     found, short = known.copy(), {}
     for place in np.flatnonzero(~known).tolist():
         text = _text(documents[place])
@@ -155,7 +152,7 @@ def _in_language(documents: list[list[list[str]]], known: NDArray[np.bool_], lan
         if len(text) < SHORTEST:
             short[place] = text
 
-    # Short texts say little alone; together they are a sample that is long enough.
+    # Short texts, such as the rows of a table, say little alone; together they are a sample, unless as many are known.
     if not is_in_language(" ".join(short.values()), language, LONG_SAMPLE):
         alike = sum(len(_text(documents[place])) < SHORTEST for place in np.flatnonzero(known).tolist())
         found[list(short)] = alike >= len(short)

@@ -33,17 +33,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Written:
-    """One part: its first document, all its sentences, the decisions, and its rows.
+    """One part: what was found, decided and written."""
 
-    The rows are those that are kept (SENTENCES), dropped (DROPPED) and held out (HELD_OUT).
-    """
-
-    first: int
-    found: pa.Table
+    first: int  # document
+    found: pa.Table  # all its sentences
     decisions: Decisions
-    kept: pa.Table
-    dropped: pa.Table
-    held_out: pa.Table
+    kept: pa.Table  # SENTENCES
+    dropped: pa.Table  # DROPPED
+    held_out: pa.Table  # HELD_OUT
 
 
 class Overview:

@@ -48,17 +48,11 @@ def keys(texts: Iterable[str]) -> Keys:
 
 @dataclass
 class LabelStore:
-    """The vectors of one teacher.
-
-    Args:
-        encoder: The teacher.
-        precision: Of its matrix products.
-        directory: The files, also those of other teachers.
-    """
+    """The vectors of one teacher."""
 
     encoder: TextEncoder
-    precision: Precision
-    directory: Path
+    precision: Precision  # of its matrix products
+    directory: Path  # of the files, also those of other teachers
     _files: dict[Path, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from torch.nn.utils.rnn import pad_sequence
 
@@ -27,6 +26,7 @@ from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.errors import option, refuse_pointer
 from sentence_distillery.io.options import Precision
+from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import autocast, device
 from sentence_distillery.teachers.options import AbsentModelError as AbsentModelError
@@ -42,7 +42,6 @@ HUB_SECONDS = 10.0
 NO_WEIGHTS = Unavailable("weights not available here")  # in place of results that need them, after an AbsentModelError
 CPU_TOKENS = 512  # word pieces in a batch that fits in a processor's cache; with 2,048 it is a fifth slower
 LEAST_TOKENS = 16  # of fewer, the processor's library multiplies matrices in another order
-Floats = NDArray[np.float32]
 
 log = logging.getLogger(__name__)
 
@@ -142,10 +141,7 @@ class TransformerEncoder:
 
 @contextmanager
 def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[None]]]:
-    """Yield a `map` that runs in that many threads, each on one core.
-
-    Small batches in parallel are faster than one after the other on all cores, and no bit depends on their number.
-    """
+    """Yield a `map` that runs in that many threads, each on one core; no bit depends on their number."""
     if threads == 1:
         yield map
         return

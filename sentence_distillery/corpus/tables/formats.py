@@ -75,15 +75,9 @@ def read_rows(
 ) -> Iterator[tuple[str, Row]]:
     """Yield the place and the row of each row of one file, which must have the columns `names`.
 
-    Args:
-        path: The file.
-        format: One of SUFFIXES.
-        names: Columns.
-        quoting: Whether quotation marks enclose the fields of .csv and .tsv; None: the file decides.
-        others: Whether all other columns of Parquet and Feather with plain values are read, too.
-
-    Raises:
-        InputError: If it cannot be read or lacks a column.
+    `format` is one of SUFFIXES. `quoting` says whether quotation marks enclose the fields of .csv and .tsv; None: the
+    file decides. `others` says whether all other columns of Parquet and Feather with plain values are read, too. Raises
+    InputError if the file cannot be read or lacks a column.
     """
     check_is_file(path)
     try:

@@ -36,17 +36,11 @@ BATCH_CHARACTERS = 2**25
 
 @dataclass(frozen=True)
 class Table:
-    """A file as a table of Arrow.
-
-    Attributes:
-        schema: Its columns.
-        column: The one that has the text.
-        batches: The rows, some at a time.
-    """
+    """A file as a table of Arrow."""
 
     schema: pa.Schema
-    column: str
-    batches: Iterator[pa.RecordBatch]
+    column: str  # that has the text
+    batches: Iterator[pa.RecordBatch]  # the rows, some at a time
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> "Table":
