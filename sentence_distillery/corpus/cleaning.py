@@ -7,9 +7,6 @@ the first and the last step the sentences are stored in files next to the target
 Counters count sentences. A dropped document counts all its sentences under the document's reason (one if it has none)
 and is one row, at position -1, of dropped.parquet. Only the body of an article is read: headlines are not sentences.
 
-Some documents can be held out (`decisions.draw_held_out`): their sentences go to held_out.parquet, and no model is
-trained on them. A fixed pool of such texts (held_out.py) takes the place of the draw.
-
     options = Clean(language="en", minimum_tokens=4, maximum_tokens=100, near_duplicate_threshold=0.8,
                     line_repeats=10, shard_documents=1000)
     counters = Counters("sentences")

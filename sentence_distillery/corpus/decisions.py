@@ -12,8 +12,6 @@ limit; one that does not fit is passed over. So neither the order of the files n
 difference, and a document may be a single short text. Nothing that is held out has a near-duplicate in the training
 text, since those are dropped by then; `near_duplicate_threshold` 1 leaves near-duplicates, but no equal sentences.
 
-    kept sentences of documents a, b, c, d: 3, 2, 9, 1      limit 4      order d, c, a, b      held out: d, a
-
 Memory: 26 bytes for each sentence and 284 for each document, 300 MB for seven million sentences of 700,000 documents.
 """
 

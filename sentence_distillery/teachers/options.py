@@ -1,10 +1,6 @@
 """Options that name a teacher, and the error that says which of them is wrong.
 
-    Teacher           a transformer, run here
-    FunctionTeacher   a Python function from texts to vectors
-    VectorTeacher     a Parquet file of vectors that were made elsewhere, such as by an API
-
-Each is recognised by its first field, which no other has: `reference`, `function` or `vectors`.
+A kind of teacher is recognised by its first field, which no other has: `reference`, `function` or `vectors`.
 """
 
 from typing import Annotated, Any, Self
@@ -19,7 +15,7 @@ FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
 
 class Teacher(Section):
-    """A transformer."""
+    """A transformer, run here."""
 
     reference: str = Field(title="package:<name>, a local path, or a hub id")
     revision: str | None = Field(default=None, title="commit of a hub id")
@@ -59,7 +55,7 @@ class FunctionTeacher(Section):
 
 
 class VectorTeacher(Section):
-    """Vectors by text; it knows no other text."""
+    """Vectors by text that were made elsewhere, such as by an API; it knows no other text."""
 
     vectors: str = Field(title="Parquet file with the columns text (string) and vector (list of numbers)")
     sha256: str | None = Field(title="SHA-256 of the file; null accepts any")

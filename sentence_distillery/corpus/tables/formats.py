@@ -5,7 +5,6 @@ the file's own columns; NaN is None. A file that cannot be read raises InputErro
 """
 
 import json
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -97,9 +96,8 @@ def _rows(path: Path, format: str, names: set[str], quoting: bool | None, others
 def check_is_file(path: Path) -> None:
     """Raise InputError for what is there and no file, or a pointer of Git LFS."""
     if not path.is_file() and path.exists():
-        mode = path.stat().st_mode
-        kinds = {"a directory": stat.S_ISDIR, "a named pipe": stat.S_ISFIFO, "a socket": stat.S_ISSOCK}
-        kind = next((name for name, test in kinds.items() if test(mode)), "a device")
+        kinds = {"a directory": path.is_dir, "a named pipe": path.is_fifo, "a socket": path.is_socket}
+        kind = next((name for name, test in kinds.items() if test()), "a device")
         raise InputError(f"{path} is {kind}, not a file. {RESTORE}")
     refuse_pointer(path)
 
