@@ -7,10 +7,8 @@ the first and the last step the sentences are stored in files next to the target
 Counters count sentences. A dropped document counts all its sentences under the document's reason (one if it has none)
 and is one row, at position -1, of dropped.parquet. Only the body of an article is read: headlines are not sentences.
 
-    options = Clean(language="en", minimum_tokens=4, maximum_tokens=100, near_duplicate_threshold=0.8,
-                    line_repeats=10, shard_documents=1000)
     counters = Counters("sentences")
-    clean(articles_from_texts(texts), Path("sentences"), options, counters=counters)
+    clean(articles_from_texts(texts), Path("sentences"), Clean(language="en"), counters=counters)
     counters.summary()              # kept, and dropped by reason
 """
 

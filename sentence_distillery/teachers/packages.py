@@ -16,10 +16,9 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -38,11 +37,8 @@ PREFIX = "auto_model"  # prefix of a tensor's name in the export of a sentence-t
 CONFIG = "config.json"
 
 
-@dataclass(frozen=True)
-class OnnxPackage:
-    """The package whose tokenizer and configuration fit, and the number of layers."""
-
-    like: str
+class OnnxPackage(NamedTuple):
+    like: str  # the package whose tokenizer and configuration fit
     layers: int
 
 

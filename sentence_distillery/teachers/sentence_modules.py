@@ -182,8 +182,7 @@ def read_modules(directory: Path) -> SentenceModules:
 
 
 def _optional(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = read_json(path, Settings) if path.is_file() else {}
-    return content
+    return dict(read_json(path, Settings)) if path.is_file() else {}
 
 
 def _poolings(config: dict[str, Any], path: Path) -> tuple[str, ...]:

@@ -103,7 +103,6 @@ def check_is_file(path: Path) -> None:
 
 
 def plain_texts(path: Path, format: str, by_line: bool) -> Iterator[str]:
-    check_is_file(path)
     if by_line and format == "text":
         yield from (line.rstrip("\r\n") for line in decoded_lines(path))
         return
@@ -252,7 +251,6 @@ def _is_plain(type: pa.DataType) -> bool:
 @contextmanager
 def arrow_of(path: Path) -> Iterator[tuple[pa.Schema, Callable[[list[str] | None], Iterator[pa.RecordBatch]]]]:
     """Open a table of Arrow; yield its schema, and a function that returns batches of some or all columns."""
-    check_is_file(path)
     try:
         with path.open("rb") as stream:
             magic = stream.read(6)
@@ -278,13 +276,12 @@ def _feather_batches(feather: Any, names: list[str] | None) -> Iterator[pa.Recor
 def _batch_rows(batch: pa.RecordBatch) -> list[Row]:
     """Return the rows of a batch; dates and times beyond Python's range or precision come as text."""
     try:
-        rows: list[Row] = batch.to_pylist()
+        return list(batch.to_pylist())
     except (OverflowError, ValueError):
         columns = [
             column.cast(pa.string()) if pa.types.is_temporal(column.type) else column for column in batch.columns
         ]
-        rows = pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist()
-    return rows
+        return list(pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist())
 
 
 NAMED = {".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather"}  # each row or file names its columns
