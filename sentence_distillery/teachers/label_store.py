@@ -90,10 +90,7 @@ class LabelStore:
         return np.where(known[near] == wanted, order[near], -1)
 
     def missing(self, groups: Iterable[Sequence[str]]) -> tuple[list[str], int]:
-        """Return the different texts of some groups that have no vector, and the number of those that have one.
-
-        The files of the latter count as used now.
-        """
+        """Return the different texts of some groups that have no vector, and the number of those that have one."""
         absent, taken = dict[str, None](), np.zeros(len(self._index[0]), bool)
         for texts in groups:
             places = self._places(keys(texts))

