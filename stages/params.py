@@ -105,7 +105,7 @@ class Params(  # the fields of the last base come first: a check sees those befo
                 given = section.encoders
         known: Encoders | None = info.data.get("encoders")
         if known is not None and (unknown := [name for name in given if name not in known]):
-            transformers = ", ".join(known.transformers())
+            transformers = ", ".join(name for name in known.root if name in known)
             raise ValueError(f"unknown encoder {', '.join(unknown)}; known encoders: {transformers}")
         return section
 

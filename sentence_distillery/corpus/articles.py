@@ -52,13 +52,13 @@ class Articles:
         names: dict[str, int] = {}
         sources, days = [], []
         for part in self._parts:
-            table = _columns(part, ["source", "published"])
-            encoded = table["source"].combine_chunks().dictionary_encode()
-            codes = [names.setdefault(name, len(names)) for name in encoded.dictionary.to_pylist()]
+            for batch in _batches(part, ["source", "published"]):
+                encoded = batch["source"].dictionary_encode()
+                codes = [names.setdefault(name, len(names)) for name in encoded.dictionary.to_pylist()]
 
-            # Sources are numbered over all parts, so that a line that repeats in two of them is found.
-            sources.append(np.array(codes, np.int32)[encoded.indices.to_numpy()])
-            days.append(table["published"].cast(pa.int32()).fill_null(NO_DAY).to_numpy())
+                # Sources are numbered over all parts, so that a line that repeats in two of them is found.
+                sources.append(np.array(codes, np.int32)[encoded.indices.to_numpy()])
+                days.append(batch["published"].cast(pa.int32()).fill_null(NO_DAY).to_numpy())
         return Origins(list(names), np.concatenate(sources), np.concatenate(days))
 
 
@@ -74,21 +74,16 @@ def articles_from_texts(texts: Iterable[str], source: str = "texts") -> pa.Table
 
 def part_texts(part: Path | pa.Table) -> Iterator[str]:
     """Yield the texts of a part in order; raises InputError if the file cannot be read."""
+    for batch in _batches(part, ["text"]):
+        yield from batch["text"].to_pylist()
+
+
+def _batches(part: Path | pa.Table, names: list[str]) -> Iterator[pa.RecordBatch]:
     if isinstance(part, pa.Table):
-        for batch in part.to_batches(BATCH_ROWS):
-            yield from batch.column("text").to_pylist()
+        yield from part.select(names).to_batches(BATCH_ROWS)
         return
-    with _reading(part):
-        file = pq.ParquetFile(part, page_checksum_verification=True)
-        for batch in file.iter_batches(BATCH_ROWS, columns=["text"]):
-            yield from batch.column("text").to_pylist()
-
-
-def _columns(part: Path | pa.Table, names: list[str]) -> pa.Table:
-    if isinstance(part, pa.Table):
-        return part.select(names)
-    with _reading(part):
-        return pq.read_table(part, columns=names, page_checksum_verification=True)
+    with _reading(part), pq.ParquetFile(part, page_checksum_verification=True) as file:
+        yield from (batch.select(names) for batch in file.iter_batches(BATCH_ROWS, columns=names))
 
 
 def _rows(part: Path | pa.Table) -> int:

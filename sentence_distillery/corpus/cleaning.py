@@ -7,13 +7,8 @@ the first and the last step the sentences are stored in files next to the target
 Counters count sentences. A dropped document counts all its sentences under the document's reason (one if it has none)
 and is one row, at position -1, of dropped.parquet. Only the body of an article is read: headlines are not sentences.
 
-Some documents can be held out (`decisions.draw_held_out`): their sentences go to held_out.parquet, and no model is
-trained on them. A fixed pool of such texts (held_out.py) takes the place of the draw.
-
-    options = Clean(language="en", minimum_tokens=4, maximum_tokens=100, near_duplicate_threshold=0.8,
-                    line_repeats=10, shard_documents=1000)
     counters = Counters("sentences")
-    clean(articles_from_texts(texts), Path("sentences"), options, counters=counters)
+    clean(articles_from_texts(texts), Path("sentences"), Clean(language="en"), counters=counters)
     counters.summary()              # kept, and dropped by reason
 """
 
@@ -22,9 +17,10 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +28,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sentence_distillery.corpus.articles import Articles, Origins
-from sentence_distillery.corpus.decisions import DOCUMENT_REASONS, SENTENCE_REASONS, Decisions, Pool, decide, joined
+from sentence_distillery.corpus.decisions import DOCUMENT_REASONS, NO_POOL, SENTENCE_REASONS, Decisions, Pool, decide
 from sentence_distillery.corpus.documents import FOUND, Documents, Findings, Sentences, examine
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.options import Clean, HeldOut
@@ -52,6 +48,8 @@ EXAMINED_AT_ONCE = 200
 EXAMINED_CHARACTERS = 500_000
 # No reader filters by the smallest and largest text of a page, and these take a fifth of the time to write.
 PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True, "write_statistics": False}
+
+Parts = TypeVar("Parts", Sentences, Documents)
 
 log = logging.getLogger(__name__)
 
@@ -93,10 +91,10 @@ def clean(
         spool = Spool(directory / "spool", options.shard_documents)
         origins = _examine(given, spool, options, where)
         threads = processes_here(where)
-        fixed = None if pool is None else _pool(pool, options.language)
+        drawn, fixed = (held_out, NO_POOL) if pool is None else (None, _pool(pool, options.language))
 
         # Decided in one process and in the order of the articles: the same corpus comes out of any number of workers.
-        decisions = decide(*spool.take(), origins.sources, evaluated, options, threads, held_out, fixed)
+        decisions = decide(*spool.take(), origins.sources, evaluated, options, threads, drawn, fixed)
         counters = Counters("sentences") if counters is None else counters
         count(decisions, spool.removed, counters, pool)
         if counters.kept < ENOUGH:
@@ -125,7 +123,7 @@ def _pool(table: pa.Table, language: str) -> Pool:
         by_document.setdefault(document, []).append(text)
     texts = [" ".join(each) for each in by_document.values()]
     found = examine((0, texts), language, minimum_tokens=1, maximum_tokens=np.iinfo(np.int32).max)
-    return Pool(found.documents, fingerprints(table["text"].to_pylist()))
+    return Pool(found.documents.identity, found.documents.signature, fingerprints(table["text"].to_pylist()))
 
 
 def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) -> Origins:
@@ -188,7 +186,7 @@ class Spool:
 
     def take(self) -> tuple[Documents, Sentences]:
         """Return the decisions on all documents and sentences, and release them."""
-        documents, sentences = joined(self._documents), joined(self._sentences)
+        documents, sentences = _joined(self._documents), _joined(self._sentences)
         self._documents, self._sentences = [], []
         return documents, sentences
 
@@ -203,6 +201,14 @@ class Spool:
             table = pa.ipc.open_file(source).read_all()
         path.unlink()
         return table.combine_chunks()  # else the bytes of the result would depend on the size of the shards
+
+
+def _joined(parts: list[Parts]) -> Parts:
+    kind = type(parts[0])
+    columns: dict[str, Any] = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(kind)
+    }
+    return kind(**columns)
 
 
 def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, language: str) -> Written:

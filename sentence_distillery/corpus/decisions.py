@@ -12,15 +12,12 @@ limit; one that does not fit is passed over. So neither the order of the files n
 difference, and a document may be a single short text. Nothing that is held out has a near-duplicate in the training
 text, since those are dropped by then; `near_duplicate_threshold` 1 leaves near-duplicates, but no equal sentences.
 
-    kept sentences of documents a, b, c, d: 3, 2, 9, 1      limit 4      order d, c, a, b      held out: d, a
-
 Memory: 26 bytes for each sentence and 284 for each document, 300 MB for seven million sentences of 700,000 documents.
 """
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +25,8 @@ from numpy.typing import NDArray
 from sentence_distillery.corpus.boilerplate import REPAIRS
 from sentence_distillery.corpus.boilerplate import RULES as BOILERPLATE
 from sentence_distillery.corpus.documents import Documents, Sentences
-from sentence_distillery.corpus.duplicates import near_duplicates
-from sentence_distillery.corpus.fingerprints import among, ranks, repeats
+from sentence_distillery.corpus.duplicates import PERMUTATIONS, near_duplicates
+from sentence_distillery.corpus.fingerprints import GOLDEN, among, ranks, repeats
 from sentence_distillery.corpus.options import Clean, HeldOut
 
 
@@ -63,17 +60,18 @@ DOCUMENT_REASONS = ("", *(rule.name for rule in RULES if rule.unit == "document"
 SENTENCE_REASONS = ("", *(rule.name for rule in RULES if rule.unit == "sentence"))
 # A sentence's identity elsewhere is document * 2**20 + position.
 POSITIONS = 2**20
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-
-Parts = TypeVar("Parts", Sentences, Documents)
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A fixed pool of held-out texts (held_out.py): what `examine` finds of its documents and sentences."""
+    """What identifies the texts of a fixed pool of held-out texts (held_out.py)."""
 
-    documents: Documents
-    sentences: NDArray[np.uint64]  # their identities
+    documents: NDArray[np.uint64]  # the identities of its documents
+    signatures: NDArray[np.uint16]  # those of its documents, (documents, 128)
+    sentences: NDArray[np.uint64]  # the identities of its sentences
+
+
+NO_POOL = Pool(np.empty(0, np.uint64), np.empty((0, PERMUTATIONS), np.uint16), np.empty(0, np.uint64))
 
 
 @dataclass(frozen=True)
@@ -133,16 +131,6 @@ class Decisions:
         return int((self.in_held_out & (self.sentences == 0)).sum())
 
 
-def joined(parts: Iterable[Parts]) -> Parts:
-    """Join the columns of all parts."""
-    parts = list(parts)
-    kind = type(parts[0])
-    columns: dict[str, Any] = {
-        field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(kind)
-    }
-    return kind(**columns)
-
-
 def decide(
     documents: Documents,
     sentences: Sentences,
@@ -151,19 +139,13 @@ def decide(
     clean: Clean,
     threads: int = 1,
     held_out: HeldOut | None = None,
-    pool: Pool | None = None,
+    pool: Pool = NO_POOL,
 ) -> Decisions:
     """Decide which of the examined documents and sentences are dropped, and why.
 
-    Args:
-        documents: The result of `examine` for all documents.
-        sentences: The result of `examine` for their sentences.
-        sources: The source of each document, (documents,), as any number.
-        evaluated: Fingerprints of the evaluation texts, (texts,).
-        clean: Thresholds.
-        threads: How many threads compare near duplicates.
-        held_out: How many of the kept sentences are kept out of the training text; None for none.
-        pool: The fixed pool, which nothing that is kept repeats; then no more is held out.
+    `documents` and `sentences` are what `examine` finds of all; `sources` has the source of each document,
+    (documents,), as any number; `evaluated` the fingerprints of the evaluation texts, (texts,). `threads` compare near
+    duplicates. `held_out` says how much is kept out of the training text; nothing that is kept repeats the pool.
     """
     reasons, originals = _document_reasons(documents, clean.near_duplicate_threshold, threads, pool)
     starts = np.concatenate([[0], np.cumsum(documents.sentences)])
@@ -171,7 +153,7 @@ def decide(
 
     # Held out last, of what everything else has kept.
     apart = np.zeros(len(reasons), bool)
-    if held_out is not None and pool is None:
+    if held_out is not None:
         sums = np.concatenate([[0], np.cumsum(kept == 0)])
         apart = draw_held_out(
             np.where(reasons == 0, sums[starts[1:]] - sums[starts[:-1]], 0), documents.identity, held_out
@@ -180,13 +162,12 @@ def decide(
 
 
 def _document_reasons(
-    documents: Documents, threshold: float, threads: int, pool: Pool | None
+    documents: Documents, threshold: float, threads: int, pool: Pool
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     reasons = np.zeros(len(documents.sentences), np.uint8)
-    if pool is not None:
-        reasons[among(documents.identity, pool.documents.identity)] = DOCUMENT_REASONS.index("held out")
 
     # Later lines overrule earlier ones, so the reasons stand from the least important to the most.
+    reasons[among(documents.identity, pool.documents)] = DOCUMENT_REASONS.index("held out")
     reasons[~documents.in_language] = DOCUMENT_REASONS.index("language")
     reasons[repeats(documents.identity)] = DOCUMENT_REASONS.index("duplicate")
     reasons[documents.sentences == 0] = DOCUMENT_REASONS.index("empty")
@@ -194,9 +175,9 @@ def _document_reasons(
     # Near duplicates only among those that are left: they are the slowest to find.
     originals = np.full(len(reasons), -1, np.int64)
     if threshold < 1.0:  # 1.0 would mean equal documents, which are found without it
-        left, first = np.flatnonzero(reasons == 0), 0 if pool is None else len(pool.documents.signature)
-        before = [] if pool is None else [pool.documents.signature]
-        earlier = near_duplicates(np.concatenate([*before, documents.signature[left]]), threshold, threads)[first:]
+        left, first = np.flatnonzero(reasons == 0), len(pool.signatures)
+        signatures = np.concatenate([pool.signatures, documents.signature[left]])
+        earlier = near_duplicates(signatures, threshold, threads)[first:]
         originals[left] = np.where(earlier >= first, left[np.maximum(earlier - first, 0)], -1) if len(left) else -1
         reasons[left[earlier >= 0]] = DOCUMENT_REASONS.index("held out")
         reasons[left[earlier >= first]] = DOCUMENT_REASONS.index("near-duplicate")
@@ -210,15 +191,15 @@ def _sentence_reasons(
     sources: NDArray[np.int32],
     evaluated: NDArray[np.uint64],
     clean: Clean,
-    pool: Pool | None,
+    pool: Pool,
 ) -> NDArray[np.uint8]:
     counts = documents.sentences
     in_kept = np.repeat(kept_documents, counts)
-    lines = sentences.line ^ (np.repeat(sources, counts).astype(np.uint64) * _MIX)
+    lines = sentences.line ^ (np.repeat(sources, counts).astype(np.uint64) * GOLDEN)
     tests = {
         "boilerplate: repeated line": _frequent(lines, sentences.opens & in_kept, clean.line_repeats),
         "in an evaluation set": among(sentences.identity, evaluated),
-        "held out": among(sentences.identity, np.empty(0, np.uint64) if pool is None else pool.sentences),
+        "held out": among(sentences.identity, pool.sentences),
         "limit": _beyond(counts),
     }
 
@@ -261,8 +242,6 @@ def draw_held_out(sentences: NDArray[np.int64], identities: NDArray[np.uint64], 
     # By a rank of each text's own: a text that was held out stays so when the corpus grows.
     candidates = np.flatnonzero((sentences > 0) & (sentences <= left))
     for document in candidates[np.argsort(ranks(identities[candidates], options.seed), kind="stable")].tolist():
-        if left == 0:
-            break
         if sentences[document] <= left:
             held_out[document] = True
             left -= int(sentences[document])

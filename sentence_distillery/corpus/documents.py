@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sentence_distillery.corpus.boilerplate import RULES, boilerplate_rules, without_boilerplate
 from sentence_distillery.corpus.duplicates import SHINGLE, signatures
-from sentence_distillery.corpus.fingerprints import fingerprints
+from sentence_distillery.corpus.fingerprints import GOLDEN, fingerprints
 from sentence_distillery.corpus.language import LONG_SAMPLE, SHORTEST, are_plain, check_language, is_in_language
 from sentence_distillery.corpus.markup import without_markup
 from sentence_distillery.corpus.schema import SENTENCES
@@ -25,7 +25,6 @@ from sentence_distillery.corpus.words import Words, find_words
 
 # Reasons to drop a sentence regardless of the others; "" keeps it. Stored as indices of this tuple.
 FAULTS = ("", *(f"boilerplate: {rule}" for rule in RULES), "symbols", "short", "long")
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 # The columns that are written for a sentence, without those derived from its words.
 FOUND = pa.schema([field for field in SENTENCES if field.name != "content_tokens"])
@@ -104,10 +103,7 @@ def _table(first: int, counts: NDArray[np.int64], sentences: list[str], words: W
 
 
 def _faults(sentences: list[str], words: Words, minimum: int, maximum: int) -> NDArray[np.uint8]:
-    """Find the first fault of each sentence, (sentences,) uint8, as its place in FAULTS.
-
-    "symbols": fewer than half of the characters are letters, as in a row of a table, a score, a rule.
-    """
+    """Find the first fault of each sentence, (sentences,) uint8, as its place in FAULTS."""
     count = np.diff(words.offsets)
     faults = np.where(count > maximum, FAULTS.index("long"), 0).astype(np.uint8)
     faults[count < minimum] = FAULTS.index("short")
@@ -126,13 +122,13 @@ def _lines(
     place = np.arange(len(identity)) - np.repeat(starts, sizes)
 
     # The hash of a line depends on the order of its sentences.
-    mixed = (identity ^ place.astype(np.uint64)) * _MIX
+    mixed = (identity ^ place.astype(np.uint64)) * GOLDEN
     lines = np.add.reduceat(mixed ^ (mixed >> np.uint64(32)), starts) if len(starts) else mixed
 
     # A line that one document repeats counts once for it.
     numbers = np.repeat(np.arange(len(documents)), list(map(len, documents))).astype(np.uint64)
     opens = np.zeros(len(identity), bool)
-    opens[starts[np.unique(lines ^ (numbers * _MIX), return_index=True)[1]]] = True
+    opens[starts[np.unique(lines ^ (numbers * GOLDEN), return_index=True)[1]]] = True
     return np.repeat(lines, sizes), opens
 
 
@@ -148,10 +144,7 @@ def _documents(documents: list[list[list[str]]], counts: NDArray[np.int64], word
 
 
 def _in_language(documents: list[list[list[str]]], known: NDArray[np.bool_], language: str) -> NDArray[np.bool_]:
-    """Mark the documents in `language`, (documents,) bool; `known` ones are.
-
-    Those that are too short to tell, such as the rows of a table, are judged together, unless as many are known.
-    """
+    """Mark the documents in `language`, (documents,) bool; `known` ones are. Short ones are judged together."""
     found, short = known.copy(), {}
     for place in np.flatnonzero(~known).tolist():
         text = _text(documents[place])
@@ -159,7 +152,7 @@ def _in_language(documents: list[list[list[str]]], known: NDArray[np.bool_], lan
         if len(text) < SHORTEST:
             short[place] = text
 
-    # Short texts say little alone; together they are a sample that is long enough.
+    # Short texts, such as the rows of a table, say little alone; together they are a sample, unless as many are known.
     if not is_in_language(" ".join(short.values()), language, LONG_SAMPLE):
         alike = sum(len(_text(documents[place])) < SHORTEST for place in np.flatnonzero(known).tolist())
         found[list(short)] = alike >= len(short)

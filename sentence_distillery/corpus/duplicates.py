@@ -15,19 +15,17 @@ that share one with another are looked at one by one.
 
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from rensa import RMinHash
 
-from sentence_distillery.corpus.fingerprints import shared
+from sentence_distillery.corpus.fingerprints import GOLDEN, shared
 
 PERMUTATIONS = 128
 SEED = 1
 RECALL = 0.99
 SHINGLE = 3
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def bands(threshold: float) -> int:
@@ -48,14 +46,15 @@ def signatures(shingles: NDArray[np.uint64], offsets: NDArray[np.uint64]) -> NDA
 def near_duplicates(documents: NDArray[np.uint16], threshold: float, threads: int = 1) -> NDArray[np.int64]:
     """Find the earlier kept document that each nearly repeats, (documents,); -1 if it is kept itself."""
     count = bands(threshold)
+    banded = documents.reshape(len(documents), count, PERMUTATIONS // count)
     original = np.full(len(documents), -1, np.int64)
     with ThreadPoolExecutor(threads) as pool:
-        recurs = np.stack([*pool.map(partial(_shared, documents, count), range(count))], axis=1)
+        recurs = np.stack([*pool.map(lambda band: _shared(banded[:, band]), range(count))], axis=1)
     kept: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
 
     # In their order: a later document is compared with the earlier ones that were kept.
     for document in np.flatnonzero(recurs.any(axis=1)).tolist():
-        places = [(band, _band(documents[document], band, count)) for band in np.flatnonzero(recurs[document]).tolist()]
+        places = [(band, banded[document, band].tobytes()) for band in np.flatnonzero(recurs[document]).tolist()]
         candidates = sorted({other for place in places for other in kept[place]})
         agreement = (documents[candidates] == documents[document]).mean(axis=1)
         alike = np.flatnonzero(agreement >= threshold)
@@ -67,16 +66,10 @@ def near_duplicates(documents: NDArray[np.uint16], threshold: float, threads: in
     return original
 
 
-def _band(signature: NDArray[np.uint16], band: int, count: int) -> bytes:
-    rows = PERMUTATIONS // count
-    return signature[band * rows : (band + 1) * rows].tobytes()
-
-
-def _shared(documents: NDArray[np.uint16], count: int, band: int) -> NDArray[np.bool_]:
-    """Mark the documents, (documents,) bool, that share the hashes of that band with another one."""
-    rows = PERMUTATIONS // count
-    keys = np.zeros(len(documents), np.uint64)
-    for hashes in documents[:, band * rows : (band + 1) * rows].T:
-        keys = (keys ^ hashes) * _MIX
+def _shared(band: NDArray[np.uint16]) -> NDArray[np.bool_]:
+    """Mark the documents, (documents,) bool, that share the hashes of a band, (documents, rows), with another one."""
+    keys = np.zeros(len(band), np.uint64)
+    for hashes in band.T:
+        keys = (keys ^ hashes) * GOLDEN
         keys ^= keys >> np.uint64(32)
     return shared(keys)

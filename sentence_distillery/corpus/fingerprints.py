@@ -5,16 +5,13 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from hashlib import blake2b
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sentence_distillery.corpus.schema import EVALUATION_FINGERPRINTS
 from sentence_distillery.corpus.text import marks
-from sentence_distillery.io.artifacts import read_table
 
 _NEITHER_IN_ASCII = bytes(code for code in range(128) if not chr(code).isalnum() and chr(code) != "\n")
 
@@ -53,16 +50,9 @@ def fingerprints(texts: Sequence[str]) -> NDArray[np.uint64]:
     return np.where(np.array(list(map(len, kept))) > 0, hashes, 0).astype(np.uint64)
 
 
-def read_fingerprints(path: Path) -> NDArray[np.uint64]:
-    """Read the fingerprints of the evaluation texts, (texts,) uint64; raises InputError if it cannot."""
-    evaluated: NDArray[np.uint64] = read_table(path, EVALUATION_FINGERPRINTS)["fingerprint"].to_numpy()
-    return evaluated
-
-
 Identities = NDArray[np.uint64]
 
-_GOLDEN = 0x9E3779B97F4A7C15
-_LAST = 2**64 - 1
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number that spreads the bits of another one
 
 
 def among(values: Identities, table: Identities) -> NDArray[np.bool_]:
@@ -88,7 +78,7 @@ def ranks(identities: Identities, seed: int) -> Identities:
 
     It is the finaliser of SplitMix64 over identity + seed * 0x9E3779B97F4A7C15.
     """
-    mixed = identities + np.uint64(seed * _GOLDEN & _LAST)  # unsigned integers wrap around
+    mixed = identities + np.uint64(seed * int(GOLDEN) % 2**64)  # unsigned integers wrap around
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))

@@ -28,9 +28,8 @@ from sentence_distillery.runtime.options import Shards
 def read_pool(file: Path) -> pa.Table | None:
     """Read a pool, HELD_OUT; None if the file has no row. Raises InputError."""
     rows = read_rows(file, {"document": int, "position": int}, [HELD_OUT.names])
-    columns = {name: [row[name] for row in rows] for name in HELD_OUT.names}
-    numbers = {name: list(map(int, columns[name])) for name in ("document", "position")}
-    return pa.table({**columns, **numbers}, schema=HELD_OUT) if rows else None
+    typed = [row | {name: int(row[name]) for name in ("document", "position")} for row in rows]
+    return pa.Table.from_pylist(typed, schema=HELD_OUT) if rows else None
 
 
 def draw_pool(articles: pa.Table, options: Clean, held_out: HeldOut, file: Path, where: Shards) -> int:

@@ -1,8 +1,5 @@
 """Take HTML out of text that may hold some: tags, comments, scripts and entities.
 
-    raw      "<p>The firm&rsquo;s <b>offer</b></p><td>3 &lt; 4</td><script>x()</script> if a<b and c>d"
-    plain    "The firm’s offer", "3 < 4" and "if a<b and c>d", a blank line between them
-
 libxml2 reads the markup as the HTML standard says. But a user's text may also be prose with a stray "<", which a
 parser of HTML would take for a tag and lose. So a "<" reaches the parser only if a tag begins there.
 """

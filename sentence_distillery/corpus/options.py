@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from sentence_distillery.io.options import Count, Fraction, Section, Seed
+from sentence_distillery.io.options import Count, Fraction, Language, Section, Seed
 
 
 class Columns(Section):
@@ -31,9 +31,7 @@ class HeldOut(Section):
 
 
 class Clean(Section):
-    language: str = Field(
-        default="en", pattern="^[a-z]{2}$", title="ISO 639-1 code; documents in another language are dropped"
-    )
+    language: Language = Field(default="en", title="ISO 639-1 code; documents in another language are dropped")
     minimum_tokens: Count = Field(default=4, title="minimum length of a sentence in words; shorter ones are dropped")
     maximum_tokens: Count = Field(default=100, title="maximum length of a sentence in words; longer ones are dropped")
     near_duplicate_threshold: Fraction = Field(

@@ -8,7 +8,6 @@ texts are drawn at random with a fixed seed.
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -28,24 +27,20 @@ PERIODS = 40
 POINTS = 50
 EXCERPT = 240  # characters
 SEED = 1
-EPOCH = date(1970, 1, 1)
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Written:
-    """One part: its first document, all its sentences, the decisions, and its rows.
+    """One part: what was found, decided and written."""
 
-    The rows are those that are kept (SENTENCES), dropped (DROPPED) and held out (HELD_OUT).
-    """
-
-    first: int
-    found: pa.Table
+    first: int  # document
+    found: pa.Table  # all its sentences
     decisions: Decisions
-    kept: pa.Table
-    dropped: pa.Table
-    held_out: pa.Table
+    kept: pa.Table  # SENTENCES
+    dropped: pa.Table  # DROPPED
+    held_out: pa.Table  # HELD_OUT
 
 
 class Overview:
@@ -137,17 +132,12 @@ class Overview:
 
     def _by_time(self) -> list[Row]:
         """Sum by day, month or year, whichever gives at most PERIODS rows; documents without a day come last."""
-        days = self._origins.days
-        known = np.unique(days[days != NO_DAY])
-        texts = {int(day): (EPOCH + timedelta(days=int(day))).isoformat() for day in known}
-        length = next((length for length in (10, 7) if len({text[:length] for text in texts.values()}) <= PERIODS), 4)
-        labels = sorted({text[:length] for text in texts.values()})
-        places = {day: labels.index(text[:length]) for day, text in texts.items()} | {NO_DAY: len(labels)}
-
-        # Documents without a day are a row of their own, the last one.
-        distinct, inverse = np.unique(days, return_inverse=True)
-        codes = np.array([places[int(day)] for day in distinct])[inverse]
-        rows = self._by(codes, lambda code: labels[code] if code < len(labels) else None, len(labels) + 1)
+        distinct, inverse = np.unique(self._origins.days, return_inverse=True)
+        texts = ["" if day == NO_DAY else str(np.datetime64(int(day), "D")) for day in distinct]
+        length = next((length for length in (10, 7) if len({text[:length] for text in texts if text}) <= PERIODS), 4)
+        labels = sorted({text[:length] for text in texts})
+        codes = np.array([labels.index(text[:length]) for text in texts])[inverse]
+        rows = self._by(codes, lambda code: labels[code] or None, len(labels))
         return sorted(rows, key=lambda row: row["name"] or "~")
 
 

@@ -42,14 +42,7 @@ SENTENCES = pa.schema(
 HELD_OUT = pa.schema([SENTENCES.field(name) for name in ("document", "position", "text")])
 
 # `position` is -1 if the whole document was dropped.
-DROPPED = pa.schema(
-    [
-        pa.field("document", pa.int64(), nullable=False),
-        pa.field("position", pa.int32(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-    ]
-)
+DROPPED = pa.schema([*HELD_OUT, pa.field("reason", pa.string(), nullable=False)])
 
 # The fingerprint of each evaluation text.
 EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64(), nullable=False)])

@@ -35,11 +35,10 @@ from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.shards import map_shards
-from sentence_distillery.teachers.embedder import Embedder
 from sentence_distillery.teachers.functions import FunctionEncoder
 from sentence_distillery.teachers.label_store import AT_ONCE, LabelStore, forget_old
 from sentence_distillery.teachers.options import FunctionTeacher, Teacher
-from sentence_distillery.teachers.teachers import GivenTeacher, TextEncoder, load_teacher
+from sentence_distillery.teachers.teachers import Embedder, GivenTeacher, TextEncoder, load_teacher
 from sentence_distillery.teachers.transformer import TransformerEncoder
 from sentence_distillery.teachers.vectors import VectorTable
 

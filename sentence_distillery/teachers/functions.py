@@ -29,7 +29,7 @@ import numpy as np
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats, of_any_length, unit_rows
-from sentence_distillery.teachers.options import FunctionTeacher, TeacherError
+from sentence_distillery.teachers.options import FunctionTeacher, check_pinned
 
 CHUNK = 512  # texts that a function gets at a time
 PROBE = "A storm closed the port."  # what a teacher embeds first, to know its dimension
@@ -40,7 +40,7 @@ Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
 
 @dataclass(frozen=True, eq=False)
 class FunctionEncoder:
-    """A function as a teacher: `function` checks what the user's one returns, and brings it to unit length.
+    """A function as a teacher: `function` checks what the user's one returns.
 
     `reference` is module:function, `sha256` that of its module, `fingerprint` that of all that identifies its vectors,
     `version` what the user calls this state of it. What it reads of a text only the function knows.
@@ -56,7 +56,10 @@ class FunctionEncoder:
 
     def vectors(self, texts: list[str], batch_tokens: int, precision: Precision) -> Floats:
         """Embed texts, (texts, dimension) float32 of unit length; the function chooses its batches and precision."""
-        return self.function(texts)
+        vectors = self.function(texts)
+        if vectors.shape[1] != self.dimension:
+            raise InputError(f"{self.reference} returns vectors of {self.dimension} and of {vectors.shape[1]} numbers.")
+        return of_any_length(vectors)
 
 
 def load_function_encoder(teacher: FunctionTeacher) -> FunctionEncoder:
@@ -66,14 +69,7 @@ def load_function_encoder(teacher: FunctionTeacher) -> FunctionEncoder:
     SHA-256 of the source is pinned.
     """
     found = function_encoder(_resolved(teacher.function), teacher.version, teacher.function)
-    if teacher.sha256 not in (None, found.sha256):
-        raise TeacherError(
-            f"The source of {teacher.function} has the SHA-256 {found.sha256}, but {teacher.sha256} is pinned. "
-            "Restore it, or pin the new hash if you meant the change.",
-            teacher.function,
-            "sha256",
-            teacher.sha256,
-        )
+    check_pinned(teacher, found.sha256, f"The source of {teacher.function} has", "Restore it")
     return found
 
 
@@ -103,14 +99,7 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
 
     # Vectors are stored under it, so all that may change them is in it, as far as it can be seen from here.
     fingerprint = hashlib.sha256(f"{called} {sha256} {version} {dimension}".encode()).hexdigest()
-
-    def embed_unit(texts: list[str]) -> Floats:
-        vectors = embed(texts)
-        if vectors.shape[1] != dimension:
-            raise InputError(f"{called} returns vectors of {dimension} and of {vectors.shape[1]} numbers.")
-        return of_any_length(vectors)
-
-    return FunctionEncoder(called, sha256, fingerprint, dimension, embed_unit, version)
+    return FunctionEncoder(called, sha256, fingerprint, dimension, embed, version)
 
 
 def _source_hash(function: Callable[..., object], version: str | None, name: str) -> str:

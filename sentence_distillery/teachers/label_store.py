@@ -7,7 +7,7 @@ is the hash of the content, so a damaged file is known and made again. Files are
 as their texts are embedded: an interrupted run goes on from there. A file of which no run has used a text for KEPT_DAYS
 is removed.
 
-A text has the same vector in every batch (encoders/transformer.py), so cached vectors are equal to new ones.
+A text has the same vector in every batch (transformer.py), so cached vectors are equal to new ones.
 On a GPU they may differ in the last digit.
 """
 
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import atomic_file
 from sentence_distillery.io.options import Precision
 from sentence_distillery.teachers.teachers import TextEncoder
@@ -47,17 +48,11 @@ def keys(texts: Iterable[str]) -> Keys:
 
 @dataclass
 class LabelStore:
-    """The vectors of one teacher.
-
-    Args:
-        encoder: The teacher.
-        precision: Of its matrix products.
-        directory: The files, also those of other teachers.
-    """
+    """The vectors of one teacher."""
 
     encoder: TextEncoder
-    precision: Precision
-    directory: Path
+    precision: Precision  # of its matrix products
+    directory: Path  # of the files, also those of other teachers
     _files: dict[Path, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,9 +69,7 @@ class LabelStore:
     def _open(self, file: Path) -> None:
         """Map a file; remove it if it is damaged."""
         row = _row(self.encoder.dimension)
-        with file.open("rb") as content:
-            whole = hashlib.file_digest(content, "sha256").hexdigest()
-        if file.stem != f"{self._identity}-{whole[:32]}" or file.stat().st_size % row.itemsize:
+        if file.stem != f"{self._identity}-{checksums.sha256(file)[:32]}" or file.stat().st_size % row.itemsize:
             file.unlink()
         else:
             self._files[file] = np.memmap(file, row, "r") if file.stat().st_size else np.zeros(0, row)
@@ -97,10 +90,7 @@ class LabelStore:
         return np.where(known[near] == wanted, order[near], -1)
 
     def missing(self, groups: Iterable[Sequence[str]]) -> tuple[list[str], int]:
-        """Return the different texts of some groups that have no vector, and the number of those that have one.
-
-        The files of the latter count as used now.
-        """
+        """Return the different texts of some groups that have no vector, and the number of those that have one."""
         absent, taken = dict[str, None](), np.zeros(len(self._index[0]), bool)
         for texts in groups:
             places = self._places(keys(texts))

@@ -1,10 +1,6 @@
 """Options that name a teacher, and the error that says which of them is wrong.
 
-    Teacher           a transformer, run here
-    FunctionTeacher   a Python function from texts to vectors
-    VectorTeacher     a Parquet file of vectors that were made elsewhere, such as by an API
-
-Each is recognised by its first field, which no other has: `reference`, `function` or `vectors`.
+A kind of teacher is recognised by its first field, which no other has: `reference`, `function` or `vectors`.
 """
 
 from typing import Annotated, Any, Self
@@ -19,7 +15,7 @@ FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
 
 class Teacher(Section):
-    """A transformer."""
+    """A transformer, run here."""
 
     reference: str = Field(title="package:<name>, a local path, or a hub id")
     revision: str | None = Field(default=None, title="commit of a hub id")
@@ -59,7 +55,7 @@ class FunctionTeacher(Section):
 
 
 class VectorTeacher(Section):
-    """Vectors by text; it knows no other text."""
+    """Vectors by text that were made elsewhere, such as by an API; it knows no other text."""
 
     vectors: str = Field(title="Parquet file with the columns text (string) and vector (list of numbers)")
     sha256: str | None = Field(title="SHA-256 of the file; null accepts any")
@@ -94,7 +90,7 @@ AnyTeacher = Annotated[
 ]
 
 
-def transformer(teacher: "Teacher | FunctionTeacher | VectorTeacher") -> Teacher:
+def transformer(teacher: AnyTeacher) -> Teacher:
     """Return a teacher that is a transformer; raises TeacherError if it is something else."""
     if isinstance(teacher, Teacher):
         return teacher
@@ -121,9 +117,17 @@ class Encoders(RootModel[dict[str, AnyTeacher]]):
         """Tell whether there is such a transformer."""
         return isinstance(self.root.get(str(name)), Teacher)
 
-    def transformers(self) -> list[str]:
-        """List the names of the transformers."""
-        return [name for name in self.root if name in self]
+
+def check_pinned(teacher: AnyTeacher, sha256: str, has: str, remedy: str) -> None:
+    """Raise TeacherError if another SHA-256 is pinned; `has` begins the message, as in "The weights have"."""
+    if teacher.sha256 not in (None, sha256):
+        raise TeacherError(
+            f"{has} the SHA-256 {sha256}, but {teacher.sha256} is pinned. {remedy}, or pin the new hash if you meant "
+            "the change.",
+            teacher.reference,
+            "sha256",
+            teacher.sha256,
+        )
 
 
 class TeacherError(InputError):

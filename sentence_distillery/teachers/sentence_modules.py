@@ -146,7 +146,7 @@ def read_modules(directory: Path) -> SentenceModules:
     path = directory / MODULES
     if not path.is_file():
         return SentenceModules()
-    kinds = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in _entries(path)]
+    kinds = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in read_json(path, list[Module])]
 
     # Another order or module would give other vectors than the published ones, so it is refused and not guessed.
     order = [kind for kind, _ in kinds]
@@ -181,14 +181,8 @@ def read_modules(directory: Path) -> SentenceModules:
     )
 
 
-def _entries(path: Path) -> list[dict[str, Any]]:
-    modules: list[dict[str, Any]] = read_json(path, list[Module])
-    return modules
-
-
 def _optional(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = read_json(path, Settings) if path.is_file() else {}
-    return content
+    return dict(read_json(path, Settings)) if path.is_file() else {}
 
 
 def _poolings(config: dict[str, Any], path: Path) -> tuple[str, ...]:

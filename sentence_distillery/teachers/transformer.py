@@ -14,25 +14,24 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError
+from torch.nn.utils.rnn import pad_sequence
 
+from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.checksums import check_directory
 from sentence_distillery.io.errors import option, refuse_pointer
 from sentence_distillery.io.options import Precision
+from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import autocast, device
-from sentence_distillery.teachers.onnx_package import PACKAGES, converted
 from sentence_distillery.teachers.options import AbsentModelError as AbsentModelError
-from sentence_distillery.teachers.options import AnyTeacher, Teacher, TeacherError, transformer
-from sentence_distillery.teachers.packages import PARTS, installation, joined
+from sentence_distillery.teachers.options import AnyTeacher, Teacher, TeacherError, check_pinned, transformer
+from sentence_distillery.teachers.packages import package_directory
 from sentence_distillery.teachers.pooling import equal_batches, length_batches, weighted_mean
 from sentence_distillery.teachers.sentence_modules import WEIGHTS, SentenceModules, check_weights, read_modules
 
@@ -43,7 +42,6 @@ HUB_SECONDS = 10.0
 NO_WEIGHTS = Unavailable("weights not available here")  # in place of results that need them, after an AbsentModelError
 CPU_TOKENS = 512  # word pieces in a batch that fits in a processor's cache; with 2,048 it is a fifth slower
 LEAST_TOKENS = 16  # of fewer, the processor's library multiplies matrices in another order
-Floats = NDArray[np.float32]
 
 log = logging.getLogger(__name__)
 
@@ -116,12 +114,9 @@ class TransformerEncoder:
             # A small batch is repeated on a processor: fewer rows go through another kernel, whose last bits differ.
             rows = rows * (1 + LEAST_TOKENS // (count * longest)) if on_cpu else rows
 
-            padded = torch.zeros((len(rows), longest), dtype=torch.long)
-            mask = torch.zeros((len(rows), longest), dtype=torch.long)
-            for line, row in enumerate(rows):
-                padded[line, : len(token_ids[row])] = torch.tensor(token_ids[row])
-                mask[line, : len(token_ids[row])] = 1
-            padded, mask = padded.to(where), mask.to(where)
+            ids = [torch.tensor(token_ids[row], dtype=torch.long) for row in rows]
+            padded = pad_sequence(ids, batch_first=True).to(where)
+            mask = pad_sequence([torch.ones_like(each) for each in ids], batch_first=True).to(where)
 
             # A prompt may be read and yet not pooled, as some encoders were trained.
             pooled_mask = mask.float()
@@ -146,10 +141,7 @@ class TransformerEncoder:
 
 @contextmanager
 def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[None]]]:
-    """Yield a `map` that runs in that many threads, each on one core.
-
-    Small batches in parallel are faster than one after the other on all cores, and no bit depends on their number.
-    """
+    """Yield a `map` that runs in that many threads, each on one core; no bit depends on their number."""
     if threads == 1:
         yield map
         return
@@ -192,7 +184,7 @@ def load_encoder(given: AnyTeacher) -> TransformerEncoder:
     teacher = transformer(given)
     with quiet_libraries():
         directory, modules, sha256 = _checked(teacher)
-        check_directory(directory)
+        checksums.check_directory(directory)
         model, tokenizer = _read(directory / modules.transformer)
 
     # From here on only memory is touched: the files are known to be right.
@@ -237,7 +229,11 @@ def _checked(teacher: Teacher) -> tuple[Path, SentenceModules, str]:
     """Return the directory of a teacher, its modules and the SHA-256 of its weights."""
     directory = find_model(teacher.reference, teacher.revision)
     modules = _prompted(read_modules(directory), teacher)
-    return directory, modules, _checked_weights(teacher, directory / modules.transformer / WEIGHTS)
+    weights = directory / modules.transformer / WEIGHTS
+    check_weights(weights)
+    sha256 = checksums.sha256(weights)
+    check_pinned(teacher, sha256, f"The weights of {teacher.reference}, {weights}, have", "Install the right weights")
+    return directory, modules, sha256
 
 
 def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
@@ -255,21 +251,6 @@ def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
             teacher.prompt_name,
         )
     return replace(modules, prompt=modules.prompts[teacher.prompt_name])
-
-
-def _checked_weights(teacher: Teacher, weights: Path) -> str:
-    """Return the SHA-256 of the weights; raises InputError if there are none, TeacherError if others are pinned."""
-    check_weights(weights)
-    sha256 = hashlib.sha256(weights.read_bytes()).hexdigest()
-    if teacher.sha256 not in (None, sha256):
-        raise TeacherError(
-            f"The weights of {teacher.reference}, {weights}, have the SHA-256 {sha256}, but "
-            f"{teacher.sha256} is pinned. Install the right weights, or pin the new hash if you meant the change.",
-            teacher.reference,
-            "sha256",
-            teacher.sha256,
-        )
-    return sha256
 
 
 def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
@@ -315,7 +296,7 @@ def find_model(reference: str, revision: str | None) -> Path:
     or a hub id has no revision.
     """
     if reference.startswith("package:"):
-        return _inside_package(reference.removeprefix("package:"))
+        return package_directory(reference.removeprefix("package:"))
     if Path(reference).is_dir():
         return Path(reference)
     if reference.startswith((".", "/")) or reference.count("/") != 1:
@@ -325,25 +306,6 @@ def find_model(reference: str, revision: str | None) -> Path:
             reference,
         )
     return _from_hub(reference, revision)
-
-
-def _inside_package(name: str) -> Path:
-    try:
-        if name in PARTS:
-            return joined(name)
-        files = metadata.files(name) or []
-    except metadata.PackageNotFoundError as error:
-        raise AbsentModelError(
-            f"The package '{error.name}' is not installed; run `{installation(name)}`.", f"package:{name}"
-        ) from error
-    if name in PACKAGES:
-        return converted(name, _inside_package(PACKAGES[name].like))
-
-    # A package that carries several models would leave open which one is meant.
-    models = [file for file in files if file.name == WEIGHTS]
-    if len(models) != 1:
-        raise InputError(f"The package '{name}' carries {len(models)} files named {WEIGHTS}, expected one.")
-    return Path(str(models[0].locate())).parent
 
 
 def _from_hub(repository: str, revision: str | None) -> Path:

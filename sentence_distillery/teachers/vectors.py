@@ -8,7 +8,6 @@ A text is looked up as it stands, but for blanks at its ends and in a row. It ha
 it: its row is zero, which no encoder gives, and whoever reads the rows leaves it out and counts it.
 """
 
-import hashlib
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -20,10 +19,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats, of_any_length
-from sentence_distillery.teachers.options import TeacherError, VectorTeacher
+from sentence_distillery.teachers.options import TeacherError, VectorTeacher, check_pinned
 
 COLUMNS = ("text", "vector")
 BATCH = 10_000  # rows of the file in memory, next to those that are kept
@@ -142,16 +142,8 @@ def check_vectors(teacher: VectorTeacher) -> str:
     lists = pa.types.is_list(vector) or pa.types.is_large_list(vector) or pa.types.is_fixed_size_list(vector)
     if not lists or not pa.types.is_floating(vector.value_type):
         raise InputError(f"{path}: the column 'vector' holds {vector}, expected lists of floating-point numbers.")
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    if teacher.sha256 not in (None, sha256):
-        raise TeacherError(
-            f"{path} has the SHA-256 {sha256}, but {teacher.sha256} is pinned. Restore the file, or pin the new hash "
-            "if you meant the change.",
-            teacher.vectors,
-            "sha256",
-            teacher.sha256,
-        )
+    sha256 = checksums.sha256(path)
+    check_pinned(teacher, sha256, f"{path} has", "Restore the file")
     return sha256
 
 

@@ -78,14 +78,11 @@ class Checkpoint:
         for name, tensor in tensors.items():
             if name.startswith("optimizer."):
                 _, index, field = name.split(".", 2)
-                state.setdefault(int(index), {})[field] = self._step_count(tensor) if field == "step" else tensor
+                counted = field == "step" and isinstance(self.optimizer, SparseAdam)  # which has an int, Adam a tensor
+                state.setdefault(int(index), {})[field] = int(tensor) if counted else tensor
         self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
         log.info("resumed after %d of %s", len(notes), self.path.stem)
         return notes
-
-    def _step_count(self, tensor: Tensor) -> Tensor | int:
-        """Convert a step count: SparseAdam has an int, Adam a tensor."""
-        return int(tensor) if isinstance(self.optimizer, SparseAdam) else tensor
 
 
 def save_weights(path: Path, key: str, model: nn.Module) -> None:

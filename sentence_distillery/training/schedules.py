@@ -1,11 +1,4 @@
-"""Learning rates over a training.
-
-A schedule gives the share of the full rate at each step, counted from 0 over all epochs.
-
-    linear(epochs=2, steps=4)                  1, 0.875, 0.75 ... 0.125
-    warm_up(steps=10, share=0.2)               1/3, 2/3, 1, 0.875 ... 0.125
-    halving(every=4)                           1, 1, 1, 1, 0.5 ...
-"""
+"""Learning rates over a training: a schedule gives the share of the full rate at a step, from 0 on over all epochs."""
 
 from collections.abc import Callable
 

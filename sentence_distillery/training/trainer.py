@@ -1,9 +1,5 @@
 """The optimiser loop of everything that is trained here.
 
-    batches = Batches(np.arange(1000), size=32, seed=1)
-    trainer = Trainer(model, Adam(model.parameters(), lr=1e-3), batches, epochs=3)
-    curve = trainer.run(lambda rows: {"loss": ...})          # the mean of each term, for each epoch
-
 It sets the learning rate of each step, stops at a loss that is not finite, clips gradients, saves the state after each
 epoch, keeps the best epoch or the last one, and stops early. The batches and the draws of dropout depend on the seed
 and the step alone, so a training that was killed and resumed ends with the bytes of one that was not.

@@ -9,16 +9,16 @@ dropped.parquet) and reports/corpus.json, the report's overview of the corpus.
 from pathlib import Path
 
 from sentence_distillery.corpus import cleaning
-from sentence_distillery.corpus.fingerprints import read_fingerprints
 from sentence_distillery.corpus.held_out import read_pool
-from sentence_distillery.io.artifacts import write_json
+from sentence_distillery.corpus.schema import EVALUATION_FINGERPRINTS
+from sentence_distillery.io.artifacts import read_table, write_json
 from stages import paths
 from stages.stage import stage
 
 
 def main() -> None:
     with stage("clean", unit="sentences", largest="shards.processes and clean.shard_documents") as (params, counters):
-        evaluated = read_fingerprints(paths.EVALUATION_FINGERPRINTS)
+        evaluated = read_table(paths.EVALUATION_FINGERPRINTS, EVALUATION_FINGERPRINTS)["fingerprint"].to_numpy()
         held_out = params.held_out
         pool = None if Path(held_out.pool) == paths.NO_POOL else read_pool(Path(held_out.pool))
         overview = cleaning.clean(

@@ -47,7 +47,7 @@ BINARY = {  # the first bytes -> what the file is, and what to do with it
     b"\x80\x05\x95": "a pickle, which can run code; save it as Parquet or CSV",
     b"SQLite format 3": "an SQLite database; export a table as CSV",
 }
-_RESTORE = "Restore the file, or leave it out."
+RESTORE = "Restore the file, or leave it out."
 
 
 class _Rejoined(io.RawIOBase):
@@ -92,14 +92,12 @@ def opened(path: Path) -> Iterator[BinaryIO]:
                 with path.open("rb") as file:
                     yield file
     except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or str(error).strip()
-        raise InputError(f"{path} cannot be read: {reason}. {_RESTORE}") from error
+        raise cannot_read(path, error) from error
 
 
-def head_of(path: Path) -> bytes:
-    """Return the first bytes of a file, unpacked."""
-    with opened(path) as stream:
-        return stream.read(HEAD)
+def cannot_read(path: Path, error: Exception) -> InputError:
+    reason = getattr(error, "strerror", None) or str(error).strip()
+    return InputError(f"{path} cannot be read: {reason}. {RESTORE}")
 
 
 def decoded_head(head: bytes) -> str:
@@ -174,12 +172,12 @@ def _other_lines(stream: BinaryIO, name: object, encoding: str, end: str) -> Ite
                 yield line
     except UnicodeError as error:
         kind = encoding.upper().removesuffix("-SIG")
-        raise InputError(f"{name} is not {kind} after line {number}. {_RESTORE}") from error
+        raise InputError(f"{name} is not {kind} after line {number}. {RESTORE}") from error
 
 
 def _check_length(name: object, number: int, line: Sized) -> None:
     if len(line) > LONGEST_LINE:
-        raise InputError(f"{name}, line {number} is longer than {LONGEST_LINE:,} bytes or characters. {_RESTORE}")
+        raise InputError(f"{name}, line {number} is longer than {LONGEST_LINE:,} bytes or characters. {RESTORE}")
 
 
 def not_utf8(place: str) -> str:

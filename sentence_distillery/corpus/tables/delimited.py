@@ -34,13 +34,9 @@ log = logging.getLogger(__name__)
 def delimited_rows(path: Path, kind: str, quoting: bool | None) -> tuple[list[str], Iterator[Record]]:
     """Open a file, and return the names of its columns and an iterator over its rows, without blank lines.
 
-    Args:
-        path: The file.
-        kind: "csv" or "tsv". CSV is delimited by commas; by semicolons or tabs if its first line has no comma.
-        quoting: Whether quotation marks enclose fields; None: the file decides.
-
-    Raises:
-        InputError: If the file is empty or cannot be read; the iterator, if a row has another number of fields.
+    `kind` is "csv" or "tsv"; CSV has semicolons or tabs between its fields if its first line has no comma. `quoting`
+    says whether quotation marks enclose fields; None: the file decides. Raises InputError if the file is empty or
+    cannot be read; the iterator, if a row has another number of fields.
     """
     first = next((line for line in decoded_lines(path) if line.strip("\r\n")), None)
     if first is None:
@@ -177,10 +173,7 @@ def _fits_quoting(path: Path, delimiter: str, width: int) -> bool:
 
 
 def _evidence(path: Path, delimiter: str, width: int) -> tuple[int, int, bool]:
-    """Read all with quoting; return the first and last line of a row of several, and if an enclosed mark is doubled.
-
-    Raises InputError if a row does not fit.
-    """
+    """Read all with quoting; return the first and last line of a row of several, and if an enclosed mark is doubled."""
     first = last = 0
     for lines, number, fields in _parsed(path, delimiter):
         if len(fields) != width + 1:

@@ -5,7 +5,6 @@ the file's own columns; NaN is None. A file that cannot be read raises InputErro
 """
 
 import json
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,8 @@ import pyarrow.parquet as pq
 
 from sentence_distillery.corpus.tables.decoding import (
     COMPRESSED,
+    RESTORE,
+    cannot_read,
     decoded_lines,
     encoding_of,
     not_utf8,
@@ -51,7 +52,6 @@ SUFFIXES = {
 WHOLE = ("text", "markdown")  # a file is one article; the others have rows and columns
 ARROW = ("parquet", "feather")  # compressed within, if at all
 COLUMN = "text"  # the column of the text, if none is named
-_RESTORE = "Restore the file, or leave it out."
 _TOO_LARGE = (
     f"bytes, too many for one article or array ({LARGEST_ARTICLE:,} at most); use a format with one article per "
     "line or row, such as .jsonl, .csv or .parquet."
@@ -74,40 +74,39 @@ def read_rows(
 ) -> Iterator[tuple[str, Row]]:
     """Yield the place and the row of each row of one file, which must have the columns `names`.
 
-    Args:
-        path: The file.
-        format: One of SUFFIXES.
-        names: Columns.
-        quoting: Whether quotation marks enclose the fields of .csv and .tsv; None: the file decides.
-        others: Whether all other columns of Parquet and Feather with plain values are read, too.
-
-    Raises:
-        InputError: If it cannot be read or lacks a column.
+    `format` is one of SUFFIXES. `quoting` says whether quotation marks enclose the fields of .csv and .tsv; None: the
+    file decides. `others` says whether all other columns of Parquet and Feather with plain values are read, too. Raises
+    InputError if the file cannot be read or lacks a column.
     """
     check_is_file(path)
     try:
-        for place, row in _READERS[format](path, set(names), others, quoting):
+        for place, row in _rows(path, format, set(names), quoting, others):
             yield whole_surrogates(place), {name: None if value != value else value for name, value in row.items()}
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}. {_RESTORE}") from error
+        raise cannot_read(path, error) from error
+
+
+def _rows(path: Path, format: str, names: set[str], quoting: bool | None, others: bool) -> Iterator[tuple[str, Row]]:
+    if format in _READERS:
+        return _READERS[format](path, names)
+    rows = _read_arrow(path, names, others) if format in ARROW else delimited_table(path, format, names, quoting)[1]
+    return ((f"{path}#{number}", row) for number, row in enumerate(rows, start=1))
 
 
 def check_is_file(path: Path) -> None:
     """Raise InputError for what is there and no file, or a pointer of Git LFS."""
     if not path.is_file() and path.exists():
-        mode = path.stat().st_mode
-        kinds = {"a directory": stat.S_ISDIR, "a named pipe": stat.S_ISFIFO, "a socket": stat.S_ISSOCK}
-        kind = next((name for name, test in kinds.items() if test(mode)), "a device")
-        raise InputError(f"{path} is {kind}, not a file. {_RESTORE}")
+        kinds = {"a directory": path.is_dir, "a named pipe": path.is_fifo, "a socket": path.is_socket}
+        kind = next((name for name, test in kinds.items() if test()), "a device")
+        raise InputError(f"{path} is {kind}, not a file. {RESTORE}")
     refuse_pointer(path)
 
 
 def plain_texts(path: Path, format: str, by_line: bool) -> Iterator[str]:
-    check_is_file(path)
     if by_line and format == "text":
         yield from (line.rstrip("\r\n") for line in decoded_lines(path))
         return
-    for _, row in _READERS[format](path, set(), False, None):
+    for _, row in _READERS[format](path, set()):
         blocks = row["text"].split("\n\n") if by_line else [row["text"]]
         yield from (block for block in blocks if block.strip() or not by_line)
 
@@ -122,7 +121,7 @@ def text_of(place: str, row: Row, column: str) -> str:
     return whole_surrogates(value or "")
 
 
-def _read_text(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
     if (size := path.stat().st_size) > LARGEST_ARTICLE:
         raise InputError(f"{path} has {size:,} {_TOO_LARGE}")
     with opened(path) as stream:
@@ -138,11 +137,11 @@ def _read_text(path: Path, names: set[str], others: bool, quoting: bool | None) 
         raise InputError(not_utf8(f"{path}: byte {error.start}")) from error
 
 
-def _read_markdown(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+def _read_markdown(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
     """Yield the text of headings, paragraphs, list items and table cells, a block each; code and HTML are left out."""
     from markdown_it import MarkdownIt  # few corpora need it
 
-    for place, row in _read_text(path, names, others, quoting):
+    for place, row in _read_text(path, names):
         tokens = MarkdownIt("commonmark").enable("table").parse(row["text"])
         blocks = [_inline_text(token.children or []) for token in tokens if token.type == "inline"]
         yield place, {"text": "\n\n".join(blocks)}
@@ -155,7 +154,7 @@ def _inline_text(tokens: Iterable[Any]) -> str:
     )
 
 
-def _read_lines(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+def _read_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
     """Yield one article per line; the fields between its tabs are the columns 1, 2 ..."""
     for number, line in enumerate(decoded_lines(path), start=1):
         row = {str(column): field for column, field in enumerate(line.rstrip("\r\n").split("\t"), start=1)}
@@ -163,7 +162,7 @@ def _read_lines(path: Path, names: set[str], others: bool, quoting: bool | None)
         yield f"{path}#{number}", row
 
 
-def _read_conllu(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+def _read_conllu(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
     """Yield each sentence of a treebank, from its comment `# text = ...`, in the column `text`."""
     check_columns(path, names, [COLUMN])
     for number, line in enumerate(decoded_lines(path), start=1):
@@ -171,7 +170,7 @@ def _read_conllu(path: Path, names: set[str], others: bool, quoting: bool | None
             yield f"{path}#{number}", {COLUMN: line.removeprefix(CONLLU_TEXT).rstrip("\r\n")}
 
 
-def _read_json(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+def _read_json(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
     """Yield the objects of a file; a key may be absent from some, but a named column must occur in one."""
     seen: dict[str, None] = {}
     for number, where, row in _json_values(path):
@@ -210,7 +209,7 @@ def _json(path: Path, number: int, text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
-        remedy = "Write an object per line, or one array of objects." if text.strip() == "{" else _RESTORE
+        remedy = "Write an object per line, or one array of objects." if text.strip() == "{" else RESTORE
         raise InputError(f"{path}, line {number} is not JSON ({error}). {remedy}") from error
 
 
@@ -222,33 +221,18 @@ def _distinct(pairs: list[tuple[str, Any]]) -> Row:
     return row
 
 
-def _read_delimited(kind: str) -> "Reader":
-    def read(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
-        yield from _enumerated(path, delimited_table(path, kind, names, quoting)[1])
-
-    return read
-
-
 def delimited_table(path: Path, kind: str, names: set[str], quoting: bool | None) -> tuple[list[str], Iterator[Row]]:
     """Open a .csv or .tsv file that has the named columns; return the names of all, and the rows."""
     header, records = delimited_rows(path, kind, quoting)
     check_columns(path, names, header)
-    check_twice(path, names, header)
     columns = column_names(header)
     return columns, (dict(zip(columns, fields, strict=True)) for _, fields in records)
 
 
-def _enumerated(path: Path, rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
-    """Put its place in front of each row."""
-    for number, row in enumerate(rows, start=1):
-        yield f"{path}#{number}", row
-
-
-def _read_arrow(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+def _read_arrow(path: Path, names: set[str], others: bool) -> Iterator[Row]:
     """Yield the rows of Parquet and Feather, with the named columns, and with all others that have plain values."""
     with arrow_of(path) as (schema, batches):
         check_columns(path, names, schema.names)
-        check_twice(path, names, schema.names)
 
         # Nested and binary columns say nothing to a reader of texts.
         plain = [
@@ -256,7 +240,8 @@ def _read_arrow(path: Path, names: set[str], others: bool, quoting: bool | None)
             for field in schema
             if field.name in names or (others and schema.names.count(field.name) == 1 and _is_plain(field.type))
         ]
-        yield from _enumerated(path, (row for batch in batches(plain) for row in _batch_rows(batch)))
+        for batch in batches(plain):
+            yield from _batch_rows(batch)
 
 
 def _is_plain(type: pa.DataType) -> bool:
@@ -266,7 +251,6 @@ def _is_plain(type: pa.DataType) -> bool:
 @contextmanager
 def arrow_of(path: Path) -> Iterator[tuple[pa.Schema, Callable[[list[str] | None], Iterator[pa.RecordBatch]]]]:
     """Open a table of Arrow; yield its schema, and a function that returns batches of some or all columns."""
-    check_is_file(path)
     try:
         with path.open("rb") as stream:
             magic = stream.read(6)
@@ -277,7 +261,7 @@ def arrow_of(path: Path) -> Iterator[tuple[pa.Schema, Callable[[list[str] | None
             with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
                 yield parquet.schema_arrow, lambda names: parquet.iter_batches(BATCH_ROWS, columns=names)
     except (ValueError, pa.ArrowException) as error:
-        raise InputError(f"{path} cannot be read: {str(error).strip()}. {_RESTORE}") from error
+        raise cannot_read(path, error) from error
 
 
 def _feather_batches(feather: Any, names: list[str] | None) -> Iterator[pa.RecordBatch]:
@@ -292,27 +276,21 @@ def _feather_batches(feather: Any, names: list[str] | None) -> Iterator[pa.Recor
 def _batch_rows(batch: pa.RecordBatch) -> list[Row]:
     """Return the rows of a batch; dates and times beyond Python's range or precision come as text."""
     try:
-        rows: list[Row] = batch.to_pylist()
+        return list(batch.to_pylist())
     except (OverflowError, ValueError):
         columns = [
             column.cast(pa.string()) if pa.types.is_temporal(column.type) else column for column in batch.columns
         ]
-        rows = pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist()
-    return rows
+        return list(pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist())
 
 
 NAMED = {".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather"}  # each row or file names its columns
-Reader = Callable[[Path, set[str], bool, bool | None], Iterator[tuple[str, Row]]]  # path, names, others, quoting
-_READERS: dict[str, Reader] = {
+_READERS: dict[str, Callable[[Path, set[str]], Iterator[tuple[str, Row]]]] = {
     "text": _read_text,
     "lines": _read_lines,
     "conllu": _read_conllu,
     "jsonl": _read_json,
-    "csv": _read_delimited("csv"),
-    "tsv": _read_delimited("tsv"),
     "markdown": _read_markdown,
-    "parquet": _read_arrow,
-    "feather": _read_arrow,
 }
 
 
@@ -327,17 +305,14 @@ class NoColumnError(InputError):
 
 
 def check_columns(path: Path, names: set[str], present: Sequence[str]) -> None:
-    """Raise NoColumnError if a column is missing."""
+    """Raise NoColumnError if a column is missing, InputError if there are two of its name."""
     if missing := sorted(names - set(present)):
         remedy = option("text_column", params="`columns` in params.yaml")
         raise NoColumnError(path, missing[0], present, f"the right one by {remedy}")
+    if twice := sorted(name for name in names if present.count(name) > 1):
+        raise InputError(f"{path} has the column '{twice[0]}' {present.count(twice[0])} times; rename all but one.")
 
 
 def _listed(names: Sequence[str]) -> str:
     text = ", ".join(sorted(names)) or "none"
     return text if len(text) <= NAMES else f"{text[:NAMES]}..."
-
-
-def check_twice(path: Path, names: set[str], present: Sequence[str]) -> None:
-    if twice := sorted(name for name in names if present.count(name) > 1):
-        raise InputError(f"{path} has the column '{twice[0]}' {present.count(twice[0])} times; rename all but one.")

@@ -22,8 +22,9 @@ from pathlib import Path
 
 from sentence_distillery.corpus.tables.decoding import (
     COMPRESSED,
+    HEAD,
     decoded_head,
-    head_of,
+    opened,
     refuse_binary,
     without_compression,
 )
@@ -40,7 +41,6 @@ from sentence_distillery.corpus.tables.formats import (
     text_of,
 )
 from sentence_distillery.io.errors import InputError
-from sentence_distillery.io.unicode import whole_surrogates
 
 HIDDEN_FILES = "hidden files ignored"
 LOST_LINKS = "links that lead nowhere ignored"
@@ -50,17 +50,11 @@ READ_AS = {"lines": "text", "csv": "csv", "tsv": "tsv", "json": "jsonl", "parque
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read files; an attribute that is None is decided by each file.
+    """How to read files; each file decides an attribute that is None."""
 
-    Attributes:
-        text_column: The column of the text, in files with columns; None is `text`.
-        read_as: A key of READ_AS, whatever the suffix says.
-        quoting: Whether quotation marks enclose the fields of .csv and .tsv.
-    """
-
-    text_column: str | None = None
-    read_as: str | None = None
-    quoting: bool | None = None
+    text_column: str | None = None  # the column of the text, in files with columns; None is `text`
+    read_as: str | None = None  # a key of READ_AS, whatever the suffix says
+    quoting: bool | None = None  # whether quotation marks enclose the fields of .csv and .tsv
 
     def __post_init__(self) -> None:
         if self.read_as is not None and self.read_as not in READ_AS:
@@ -75,10 +69,8 @@ class Reading:
 def files_in(path: Path, ignored: Counter[str] | None = None) -> list[Path]:
     """List the files below a directory, sorted by name, or the file itself.
 
-    Args:
-        path: A directory or a file.
-        ignored: Counts, by reason, what is left out of a directory: hidden files, those in hidden directories and what
-            macOS and Office leave beside files; links that lead nowhere; pipes and devices.
+    `ignored` counts, by reason, what is left out of a directory: hidden files, those in hidden directories and what
+    macOS and Office leave beside files; links that lead nowhere; pipes and devices.
     """
     if not path.is_dir():
         return [path]
@@ -104,9 +96,8 @@ def _ignored_as(file: Path, parts: Sequence[str]) -> str | None:
 def files_to_read(paths: Iterable[Path], reading: Reading) -> list[tuple[Path, str]]:
     """List the files to read, those of a directory as far as their format is known, and the format of each.
 
-    Raises:
-        InputError: If a path does not exist, a directory has no file to read, a file is not text, or looks like a table
-            and has no suffix that says so.
+    Raises InputError if a path does not exist, a directory has no file to read, a file is not text, or looks like a
+    table and has no suffix that says so.
     """
     return [(file, _format_to_read(file, reading)) for path in paths for file in _readable(path, reading)]
 
@@ -145,7 +136,8 @@ def _format_to_read(path: Path, reading: Reading) -> str:
         raise InputError(f"{path} is compressed once more than its kind is; unpack it.")
 
     # A table without its suffix would be read as lines of text, header and all.
-    head = head_of(path)
+    with opened(path) as stream:
+        head = stream.read(HEAD)
     refuse_binary(path, head)
     if (kind := looks_like(decoded_head(head), reading.column)) is not None:
         raise InputError(
@@ -192,7 +184,7 @@ def read_texts(path: Path, format: str, reading: Reading, by_line: bool) -> Iter
     """
     if format in WHOLE:
         by_line = by_line or reading.read_as == "lines"
-        yield from ((whole_surrogates(text), {}) for text in plain_texts(path, format, by_line))
+        yield from ((text, {}) for text in plain_texts(path, format, by_line))
         return
     column = COLUMN if format == "conllu" else reading.column
     for place, row in read_rows(path, format, {column}, reading.quoting, others=True):

@@ -23,13 +23,11 @@ from sentence_distillery.corpus.tables.formats import (
     Row,
     arrow_of,
     check_columns,
-    check_twice,
     delimited_table,
-    plain_texts,
     read_rows,
     text_of,
 )
-from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read
+from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read, read_texts
 from sentence_distillery.io.errors import InputError
 from sentence_distillery.io.unicode import whole_surrogates
 
@@ -38,17 +36,11 @@ BATCH_CHARACTERS = 2**25
 
 @dataclass(frozen=True)
 class Table:
-    """A file as a table of Arrow.
-
-    Attributes:
-        schema: Its columns.
-        column: The one that has the text.
-        batches: The rows, some at a time.
-    """
+    """A file as a table of Arrow."""
 
     schema: pa.Schema
-    column: str
-    batches: Iterator[pa.RecordBatch]
+    column: str  # that has the text
+    batches: Iterator[pa.RecordBatch]  # the rows, some at a time
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> "Table":
@@ -70,12 +62,11 @@ def open_table(path: Path, reading: Reading) -> Iterator[Table]:
     # Each kind gives batches of one schema, so that a writer after it knows no format.
     ((_, format),) = files_to_read([path], reading)
     check_options(reading, {format})
-    if format in WHOLE:
-        yield Table.of_texts(whole_surrogates(text) for text in plain_texts(path, format, by_line=True))
+    if format in (*WHOLE, "conllu"):
+        yield Table.of_texts(text for text, _ in read_texts(path, format, reading, by_line=True))
     elif format in ARROW:
         with arrow_of(path) as (schema, batches):
             check_columns(path, {reading.column}, schema.names)
-            check_twice(path, {reading.column}, schema.names)
             _check_is_text(path, schema.field(reading.column))
 
             # Arrow allows two columns of one name and columns without one; a file that is written from them would not.
@@ -91,8 +82,6 @@ def open_table(path: Path, reading: Reading) -> Iterator[Table]:
         names, rows = delimited_table(path, format, {reading.column}, reading.quoting)
         schema = pa.schema([(name, pa.string()) for name in names])
         yield Table(schema, reading.column, _record_batches(rows, schema))
-    elif format == "conllu":
-        yield Table.of_texts(row[COLUMN] for _, row in read_rows(path, format, {COLUMN}))
     else:
         schema = _schema_of_json(path, format, reading.column)
         rows = (row for _, row in read_rows(path, format, {reading.column}))

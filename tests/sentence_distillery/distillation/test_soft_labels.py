@@ -22,9 +22,9 @@ from sentence_distillery.distillation.vocabulary import count_words
 from sentence_distillery.encoder.tokenizer import words
 from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.ragged import unit_rows
-from sentence_distillery.teachers.embedder import Embedder
 from sentence_distillery.teachers.label_store import AT_ONCE, KEPT_DAYS
 from sentence_distillery.teachers.sentence_modules import WEIGHTS
+from sentence_distillery.teachers.teachers import Embedder
 from sentence_distillery.teachers.transformer import load_encoder
 from stages.distillation import soft_labels
 from stages.paths import KEPT_LABELS as KEPT

