@@ -36,6 +36,7 @@ from sentence_distillery.evaluation.protocols.pair_classification import PairCla
 from sentence_distillery.evaluation.protocols.ranking import Ranked
 from sentence_distillery.evaluation.protocols.reranking import Reranking, reranking
 from sentence_distillery.evaluation.protocols.retrieval import Retrieval, retrieval
+from sentence_distillery.evaluation.protocols.sgd import NEGATIVE, POSITIVE
 from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.results import Measure
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
@@ -44,7 +45,6 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure
 
 SEED = 1  # of the SGD classifier's order of documents
-POSITIVE, NEGATIVE = "1", "0"
 
 Two = tuple[Floats, Floats]
 Documents = tuple[DocumentSet, DocumentSet]  # to train a classifier on, and to test it on
@@ -320,21 +320,11 @@ def _pair_classification(vectors: Two, pairs: PairSet) -> Scored:
     return Scored(vars(pair_classification(*vectors, positive)), _columns(names, again, len(positive)))
 
 
-def _few_shot(vectors: Two, texts: Documents) -> Scored:
-    return _classified(few_shot(*_labelled(vectors, texts)), texts[1].labels)
-
-
-def _full(vectors: Two, texts: Documents) -> Scored:
-    return _classified(full(*_labelled(vectors, texts)), texts[1].labels)
-
-
-def _labelled(vectors: Two, texts: Documents) -> tuple[Labelled, Labelled]:
-    return Labelled(vectors[0], texts[0].labels), Labelled(vectors[1], texts[1].labels)
-
-
-def _classified(found: Classification, labels: list[str]) -> Scored:
-    again = partial(labels_of_texts.figures_of_draws, labels, found.predicted)
-    return Scored(vars(found), _columns(_names(Classification), again, len(labels)))
+def _classified(classify: Callable[[Labelled, Labelled], Classification], vectors: Two, texts: Documents) -> Scored:
+    train, test = (Labelled(each, part.labels) for each, part in zip(vectors, texts, strict=True))
+    found = classify(train, test)
+    again = partial(labels_of_texts.figures_of_draws, test.labels, found.predicted)
+    return Scored(vars(found), _columns(_names(Classification), again, len(test.labels)))
 
 
 def _sgd(vectors: Two, texts: Documents) -> Scored:
@@ -395,8 +385,8 @@ TASKS: dict[TaskType, TaskKind] = {
     "classification": TaskKind(
         _embed_classes,
         {
-            "few-shot": Protocol(_names(Classification), _few_shot),
-            "full": Protocol(_names(Classification), _full),
+            "few-shot": Protocol(_names(Classification), partial(_classified, few_shot)),
+            "full": Protocol(_names(Classification), partial(_classified, full)),
             sgd.PROTOCOL: Protocol(sgd.SENTIMENT_METRICS, _sgd, standard=False),
         },
     ),

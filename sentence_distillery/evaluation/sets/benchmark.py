@@ -118,33 +118,17 @@ class Benchmark:
     def external(self) -> bool:
         return self.origin == "external"
 
-    def checksum(self, file: str) -> str:
-        """Return the pinned SHA-256 of a file."""
-        return next(pin.sha256 for pin in self.pins if pin.name == file)
-
-    def directory(self, sources: Sources) -> Path:
-        """Return the directory of the set's files."""
+    def place(self, sources: Sources) -> tuple[Path, str]:
+        """Return the directory of the set's files, and what to do if a file is missing or wrong."""
         match self.origin:
             case "package":
-                return gensim_directory()
+                return gensim_directory(), "reinstall gensim: `pip install --force-reinstall gensim`"
             case "samples":
-                return sources.samples
+                return sources.samples, sources.samples_remedy
             case "external":
-                return sources.external / self.name
+                return sources.external / self.name, sources.external_remedy
             case "own":
-                return Path()
-
-    def remedy(self, sources: Sources) -> str:
-        """Say what to do if a file is missing or wrong."""
-        match self.origin:
-            case "package":
-                return "reinstall gensim: `pip install --force-reinstall gensim`"
-            case "samples":
-                return sources.samples_remedy
-            case "external":
-                return sources.external_remedy
-            case "own":
-                return "correct the file, or benchmarks.own, which names it"
+                return Path(), "correct the file, or benchmarks.own, which names it"
 
 
 def gensim_directory() -> Path:
