@@ -2,9 +2,8 @@
 
     rows   (a, b), (c, d), (e, f)     evaluated: b, x     shared: True, False, False
 
-Texts are compared by their fingerprint (corpus/fingerprints.py), so order within a pair, case and punctuation make no
-difference. `shared_rows` marks the training rows to drop. `corpus.cleaning` drops such sentences from the corpus;
-`refuse_shared` checks this before anything is scored.
+Texts are compared by their fingerprint (corpus/fingerprints.py). `corpus.cleaning` drops such sentences from the
+corpus; `refuse_shared` checks this before anything is scored.
 
 The splits of SICK and of MRPC share most of their sentences by design, so there `guarded` drops whole pairs only: one
 sentence in common does not count.

@@ -1,11 +1,6 @@
-"""Find the sentences and pairs that two sets share, compared by letters and digits only.
+"""Find the sentences and pairs that two sets share, compared by their fingerprints (corpus/fingerprints.py).
 
-Sentences are compared by their fingerprints, so that large sets are compared as sorted integers:
-
-    fingerprint(text) = blake2b-64(only letters and digits of casefold(NFC(text)))
-
-"It's here!", "ITS HERE" and "it s here" are one sentence under it; "it is here" is another. A pair is compared by its
-two fingerprints in ascending order, so that (a, b) and (b, a) are one pair.
+A pair is compared by its two fingerprints in ascending order, so that (a, b) and (b, a) are one pair.
 
     train: (a, b), (c, d)   test: (b, a), (d, e)   shared: 3 sentences (a, b, d) and 1 pair (a, b)
 

@@ -1,15 +1,8 @@
 """Sets of the user's own labels, in the form of all others: `benchmarks.own` of params.yaml names their files.
 
-    sts                  pairs of texts with a score         files: test, perhaps dev
-    pair_classification  pairs with yes or no                files: test, perhaps dev
-    classification       texts with a label                  files: train, test, perhaps dev
-    clustering           texts with the group of each        files: test, perhaps dev
-    retrieval            queries, documents, and which       files: queries, documents, judgements
-                         document answers which query
-
-A file has a row for each, in .csv, .tsv (both with a header), .jsonl or .parquet. Nothing is repaired or left out: a
-row that does not fit is an error. The texts of dev and test are taken out of the training text like those of any set;
-those of a classifier's train split are not, since they may be all the text that there is.
+`options.NEEDS` says which files and columns each task has: .csv and .tsv with a header, .jsonl or .parquet. Nothing is
+repaired or left out: a row that does not fit is an error. The texts of dev and test are taken out of the training text
+like those of any set; those of a classifier's train split are not, since they may be all the text that there is.
 """
 
 from collections import Counter

@@ -1,15 +1,5 @@
 """Readers of benchmark files: each makes rows of the files that a set's entry in sets.toml names.
 
-    columns          tables with a column for each field of a pair or a document
-    parallel         files of parallel lines, one file for each field
-    labelled_lines   lines of a label, a blank and a text
-    drawn_lines      the same without splits: the test texts are drawn
-    matrix           texts, and the similarity of each two
-    collection       tables of queries, documents and judgements
-    beir             the layout of BEIR: JSON lines, and judgements in tables
-    smart            the layout of the SMART system, of which Cranfield is
-    answers          parallel lines of question id, question, sentence and label
-
 A reader gets the directory of the files and the arguments of the entry; it yields rows, or raises BadDataError for the
 first one that does not fit.
 """
@@ -100,15 +90,13 @@ def columns(
     field `may_lack` is empty is left out. With `yes_or_no` labels that are forms of yes and no become 1 and 0.
     """
     for split, file in files.items():
-        for place, row in fields_of(directory / file, columns or _same(names), names, delimiter, comment):
+        for place, row in fields_of(
+            directory / file, columns or {name: name for name in names}, names, delimiter, comment
+        ):
             if may_lack and not row[may_lack]:
                 continue
             label = {"label": _answer(row["label"], place)} if yes_or_no else {}
             yield _row(place, split, {**row, **label})
-
-
-def _same(names: Sequence[str]) -> dict[str, str]:
-    return dict(zip(names, names, strict=True))
 
 
 def _row(place: str, split: str, row: Fields) -> Pair | Document:
