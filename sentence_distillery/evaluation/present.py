@@ -49,15 +49,10 @@ def document_sets(
     benchmarks: BenchmarkData, evaluated: Fingerprints, counters: Counters
 ) -> list[tuple[DocumentSet, DocumentSet]]:
     """Read the train and test split of every set for the SGD classifier; evaluated training documents are left out."""
-    names = [
-        name
-        for name in benchmarks.available("documents")
-        if {"train", "test"} <= set(benchmarks.splits(name)) and SGD in benchmarks.task(name)[1]
-    ]
-
     return [
         (_apart(benchmarks.documents(name, "train"), evaluated, counters), benchmarks.documents(name, "test"))
-        for name in names
+        for name in benchmarks.available("documents")
+        if {"train", "test"} <= set(benchmarks.splits(name)) and SGD in benchmarks.task(name)[1]
     ]
 
 

@@ -105,15 +105,14 @@ def measured(rankings: Sequence[Integers], judgements: Judgements, documents: in
         https://doi.org/10.1145/582415.582418; RR: Voorhees 1999, The TREC-8 Question Answering Track Report,
         https://trec.nist.gov/pubs/trec8/papers/qa_report.pdf
     """
-    grades_of = np.zeros(documents, dtype=np.int64)
+    grades_of = np.zeros(documents + 1, dtype=np.int64)  # the last one is that of documents that the collection lacks
     figures = []
 
     # One array of grades serves all queries; each clears what it has set.
     for ranking, (_, judged, grades) in zip(rankings, judgements.by_query(), strict=True):
-        present = judged >= 0
-        grades_of[judged[present]] = np.maximum(grades[present], 0)
+        grades_of[judged] = np.maximum(grades, 0)
         figures.append(_measure(grades_of[ranking], np.maximum(grades, 0)))
-        grades_of[judged[present]] = 0
+        grades_of[judged] = 0
     return Ranked(*np.array(figures, dtype=np.float64).reshape(-1, 4).T)
 
 

@@ -136,11 +136,6 @@ def gensim_directory() -> Path:
     return Path(str(distribution("gensim").locate_file("gensim/test/test_data")))
 
 
-def packaged() -> str:
-    """Return the source of a set that comes with gensim."""
-    return f"gensim {distribution('gensim').version}, gensim/test/test_data"
-
-
 def build_parts(table: Table, directory: Path) -> dict[str, pa.Table]:
     """Read and check a set from the directory of its files.
 
@@ -155,7 +150,10 @@ def build_parts(table: Table, directory: Path) -> dict[str, pa.Table]:
         _check_counts(rows[kind], expected, f"of {Path(file).stem}", directory)
     if table.kind == "queries":
         _check_ids(rows)
-    return {file: _as_table(rows[kind], schema) for kind, (file, schema, _) in table.parts.items()}
+    return {
+        file: pa.Table.from_pylist([row._asdict() for row in rows[kind]], schema)  # all columns but the place
+        for kind, (file, schema, _) in table.parts.items()
+    }
 
 
 def _check_counts(rows: Sequence[Row], expected: Mapping[str, int], what: str, directory: Path) -> None:
@@ -163,11 +161,6 @@ def _check_counts(rows: Sequence[Row], expected: Mapping[str, int], what: str, d
     for split, count in expected.items():
         if counts[split] != count:
             raise BadDataError(f"{directory}: split '{split}' {what} has {counts[split]} rows, expected {count}.")
-
-
-def _as_table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
-    columns = list(zip(*rows, strict=True))[1:]  # all but the place
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
 
 
 def _check_ids(rows: Mapping[type[Row], Sequence[Row]]) -> None:

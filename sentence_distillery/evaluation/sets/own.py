@@ -13,7 +13,7 @@ from pathlib import Path
 from sentence_distillery.evaluation.sets.benchmark import Benchmark, MainMetric, Table
 from sentence_distillery.evaluation.sets.data import Kind
 from sentence_distillery.evaluation.sets.options import OwnBenchmark, OwnTask
-from sentence_distillery.evaluation.sets.readers import collection, columns
+from sentence_distillery.evaluation.sets.readers import DELIMITERS, ROWS, collection, columns
 from sentence_distillery.evaluation.sets.records import (
     EVERY_SPLIT,
     BadDataError,
@@ -27,7 +27,7 @@ from sentence_distillery.evaluation.sets.records import (
 from sentence_distillery.evaluation.sets.registry import SETS
 from sentence_distillery.io.artifacts import InputError
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+SUFFIXES = (*DELIMITERS, *ROWS)
 KINDS: dict[OwnTask, tuple[Kind, MainMetric]] = {
     "sts": ("pairs", "spearman"),
     "pair_classification": ("pairs", "ap"),

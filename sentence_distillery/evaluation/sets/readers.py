@@ -59,8 +59,8 @@ def fields_of(
     if path.suffix in ROWS:
         rows = read_rows(path, ROWS[path.suffix], columns.values())
     else:
-        given = delimiter or DELIMITERS[path.suffix]
-        rows = records(path, names or columns.values(), given, header=not names, comment=comment)
+        delimiter = delimiter or DELIMITERS[path.suffix]
+        rows = records(path, names or columns.values(), delimiter, header=not names, comment=comment)
     for place, row in rows:
         yield place, {field: _text(row, column, place) for field, column in columns.items()}
 

@@ -3,10 +3,11 @@
 import tomllib
 from collections.abc import Mapping
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.evaluation.sets.benchmark import Benchmark, PinnedFile, Table, packaged
+from sentence_distillery.evaluation.sets.benchmark import Benchmark, PinnedFile, Table
 from sentence_distillery.evaluation.sets.readers import READERS
 
 FILE = Path(__file__).with_name("sets.toml")
@@ -24,7 +25,7 @@ def benchmark(name: str, entry: Mapping[str, Any]) -> Benchmark:
         tables = tuple(_table(name, table) for table in fields.pop("tables", ()))
         read = fields.pop("files", [file for file in sums if tables and file not in unread])
         if fields.get("origin") == "package":
-            fields["source"] = packaged()
+            fields["source"] = f"gensim {version('gensim')}, gensim/test/test_data"
         pins = tuple(PinnedFile(file, sha256, homes[file]) for file, sha256 in sums.items())
         return Benchmark(name, **fields, files=tuple(read), tables=tables, pins=pins)
     except (KeyError, TypeError) as error:
