@@ -33,7 +33,6 @@ from sentence_distillery.evaluation.protocols.classification import Classificati
 from sentence_distillery.evaluation.protocols.clustering import Clustering, clustering
 from sentence_distillery.evaluation.protocols.metrics import as_printed, on_five, similarity_figures
 from sentence_distillery.evaluation.protocols.pair_classification import PairClassification, pair_classification
-from sentence_distillery.evaluation.protocols.ranking import Ranked
 from sentence_distillery.evaluation.protocols.reranking import Reranking, reranking
 from sentence_distillery.evaluation.protocols.retrieval import Retrieval, retrieval
 from sentence_distillery.evaluation.protocols.sgd import NEGATIVE, POSITIVE
@@ -60,6 +59,8 @@ MAIN: dict[TaskType, tuple[str, str]] = {  # the protocol and the metric that st
     "retrieval": ("search", "ndcg_at_10"),
     "reranking": ("search", "ndcg_at_10"),
 }
+# The column of `ranking.Ranked` whose mean over the queries is a figure.
+RANKED = {"ndcg_at_10": "ndcg_at_10", "recall_at_100": "recall_at_100", "map": "ap", "mrr": "rr"}
 
 
 class Embed(Interface):
@@ -338,21 +339,10 @@ def _clustering(vectors: Floats, texts: DocumentSet) -> Scored:
     return Scored(vars(clustering(vectors, texts.labels)))
 
 
-def _retrieval(vectors: Two, texts: QuerySet) -> Scored:
-    found = retrieval(*vectors, texts.ids, texts.judgements)
-    return Scored(
-        vars(found), _means_of(found.ranked, ndcg_at_10="ndcg_at_10", recall_at_100="recall_at_100", map="ap")
-    )
-
-
-def _reranking(vectors: Two, texts: QuerySet) -> Scored:
-    found = reranking(*vectors, texts.ids, texts.judgements)
-    return Scored(vars(found), _means_of(found.ranked, map="ap", mrr="rr"))
-
-
-def _means_of(ranked: Ranked | None, **columns: str) -> dict[str, Draw]:
-    """Return the draws of each metric, the mean over the queries of a column."""
-    return {metric: _mean(getattr(ranked, column)) for metric, column in columns.items()} if ranked else {}
+def _ranked(rank: Callable[..., Retrieval | Reranking], vectors: Two, texts: QuerySet) -> Scored:
+    found = rank(*vectors, texts.ids, texts.judgements)
+    draws = {metric: _mean(getattr(found.ranked, column)) for metric, column in RANKED.items()} if found.ranked else {}
+    return Scored(vars(found), draws)
 
 
 def _columns(metrics: tuple[str, ...], again: Callable[[Floats], Floats], size: int) -> dict[str, Draw]:
@@ -391,12 +381,12 @@ TASKS: dict[TaskType, TaskKind] = {
         },
     ),
     "clustering": TaskKind(_embed_documents, {"k-means": Protocol(_names(Clustering), _clustering)}),
-    "retrieval": TaskKind(_embed_queries, {"search": Protocol(_names(Retrieval), _retrieval)}),
+    "retrieval": TaskKind(_embed_queries, {"search": Protocol(_names(Retrieval), partial(_ranked, retrieval))}),
     "reranking": TaskKind(
         _embed_queries,
         {
-            "rerank": Protocol(_names(Reranking), _reranking),
-            "search": Protocol(_names(Retrieval), _retrieval, standard=False),
+            "rerank": Protocol(_names(Reranking), partial(_ranked, reranking)),
+            "search": Protocol(_names(Retrieval), partial(_ranked, retrieval), standard=False),
         },
     ),
 }

@@ -165,20 +165,19 @@ def _check_counts(rows: Sequence[Row], expected: Mapping[str, int], what: str, d
 
 def _check_ids(rows: Mapping[type[Row], Sequence[Row]]) -> None:
     """Raise BadDataError if an id is there twice, or a judgement is not of a query and a document of its split."""
-    known: dict[type[Row], set[tuple[str, str]]] = {Query: set(), Passage: set()}
-    for kind, ids in known.items():
-        for row in rows[kind]:
-            assert isinstance(row, Query | Passage)
-            if (row.split, row.id) in ids:
-                raise BadDataError(f"{row.place}: the id {row.id!r} is in split '{row.split}' twice.")
-            ids.add((row.split, row.id))
+    ids: set[tuple[type[Row], str, str]] = set()
+    for row in (*rows[Query], *rows[Passage]):
+        assert isinstance(row, Query | Passage)
+        if (type(row), row.split, row.id) in ids:
+            raise BadDataError(f"{row.place}: the id {row.id!r} is in split '{row.split}' twice.")
+        ids.add((type(row), row.split, row.id))
 
     # A judgement of an unknown document would count as a document that nobody can find.
     for row in rows[Judgement]:
         assert isinstance(row, Judgement)
-        if (row.split, row.query) not in known[Query]:
+        if (Query, row.split, row.query) not in ids:
             raise BadDataError(f"{row.place}: split '{row.split}' has no query {row.query!r}.")
-        if not known[Passage] & {(row.split, row.document), (EVERY_SPLIT, row.document)}:
+        if not ids & {(Passage, row.split, row.document), (Passage, EVERY_SPLIT, row.document)}:
             raise BadDataError(f"{row.place}: split '{row.split}' has no document {row.document!r}.")
 
 

@@ -48,10 +48,7 @@ def fields_of(
     delimiter: str | None = None,
     comment: str | None = None,
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, value of each field as text) for the rows of a .jsonl or .parquet file, or one of delimited fields.
-
-    `columns` has the file's column of each field, `names` all columns of a delimited file without a header. The suffix
-    says the delimiter if none is given; lines that start with `comment` are left out.
+    """Yield (place, value of each field as text) for the rows of a table; arguments as of the reader `columns`.
 
     Raises BadDataError if a column is missing, a value is neither a text nor a number, or the file cannot be read.
     """
@@ -87,7 +84,8 @@ def columns(
 
     `columns` has the column of each field: `text` and `label` of a document, or `sentence1`, `sentence2` and perhaps
     `score` and `label` of a pair; None if `names`, all columns of a file without a header, has the fields. A row whose
-    field `may_lack` is empty is left out. With `yes_or_no` labels that are forms of yes and no become 1 and 0.
+    field `may_lack` is empty is left out, as are lines that start with `comment`. The suffix says the delimiter if none
+    is given. With `yes_or_no` labels that are forms of yes and no become 1 and 0.
     """
     for split, file in files.items():
         for place, row in fields_of(
