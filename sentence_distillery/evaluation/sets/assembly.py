@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from sentence_distillery.evaluation.sets.benchmark import Benchmark, Sources, Table, build_parts
 from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, PROVENANCE
-from sentence_distillery.evaluation.sets.overlaps import Group, group, overlaps, union
+from sentence_distillery.evaluation.sets.decontamination import Group, group, overlaps, union
 from sentence_distillery.evaluation.sets.records import BadDataError
 from sentence_distillery.evaluation.sets.registry import BENCHMARKS
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json, write_table
