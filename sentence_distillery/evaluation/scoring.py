@@ -148,8 +148,8 @@ def draws(name: str, encoder: Encoder, benchmarks: BenchmarkData) -> dict[str, l
     Sets of equal size have equal draws. So the draws of two versions of a student differ by the model alone, and the
     interval of their difference is much narrower than those of both.
 
-    Returns 1,000 values of five digits for each figure, by "<name>/<set>/<metric>"; None for a draw without a figure,
-    such as one of pairs with equal ratings. A figure that no draw has is left out.
+    Returns 1,000 values for each figure, `rounded`, by "<name>/<set>/<metric>". A figure that no draw has, such as a
+    correlation with equal ratings, is left out.
     """
     found = dict[str, list[float | None]]()
     for pairs in pair_sets(benchmarks, "pairs", ("test",)):
@@ -161,7 +161,6 @@ def draws(name: str, encoder: Encoder, benchmarks: BenchmarkData) -> dict[str, l
             "spearman": bootstrap.spearman(predicted, pairs.scores, drawn),
             "mae": bootstrap.means(np.abs(as_printed(predicted) - on_five(pairs.scores, pairs.scale)), drawn),
         }
-
         for metric, values in figures.items():
             if np.isfinite(values).any():
                 found[f"{name}/{pairs.name}/{metric}"] = rounded(values)
@@ -169,5 +168,5 @@ def draws(name: str, encoder: Encoder, benchmarks: BenchmarkData) -> dict[str, l
 
 
 def rounded(values: NDArray[np.floating]) -> list[float | None]:
-    """Round draws of a figure; one without it stays as None, so that those of two runs are compared place by place."""
+    """Round draws of a figure to five digits; one without it is None, so that two runs are compared place by place."""
     return [round(float(value), DIGITS) if np.isfinite(value) else None for value in values]

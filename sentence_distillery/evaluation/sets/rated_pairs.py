@@ -40,9 +40,9 @@ def read_rated_pairs(
         rated.append((*sentences, _score(row.get(columns[2]), place)))
     if not rated:
         raise InputError(f"{path} has no pairs; give at least two.")
+    left, right, scores = map(list, zip(*rated, strict=True))
 
     # Without a scale the scores themselves bound it, which changes the MAE alone.
-    left, right, scores = map(list, zip(*rated, strict=True))
     low, high = scale or (min(scores), max(scores))
     if not low < high:
         raise InputError(f"{path}: {low:g} to {high:g} is not a scale; give --scale with the lowest and highest score.")
