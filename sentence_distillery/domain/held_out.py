@@ -1,7 +1,6 @@
 """The held-out texts of a corpus, and the teacher's vectors of them."""
 
 import numpy as np
-import pyarrow as pa
 
 from sentence_distillery.distillation.soft_labels import (
     HELD_OUT,
@@ -24,7 +23,7 @@ def reference_of(corpus: LabelledCorpus, share: float, options: Domain) -> Refer
     Returns why there are fewer than three; raises InputError if a file is damaged, or the labels belong to other texts.
     """
     sentences, labels = corpus.sentences / HELD_OUT, corpus.soft_labels / HELD_OUT
-    table = read_table(sentences, READ) if is_there(sentences) else pa.table([[], [], []], schema=READ)
+    table = read_table(sentences, READ) if is_there(sentences) else READ.empty_table()
 
     # No texts is no error: a run may hold none out.
     if len(table) < FEWEST:

@@ -11,7 +11,6 @@ Of the weights whose figure does not differ from the best one's beyond chance, t
 less the channel weighs, the less similarity loses (reproductions/docs/levers.md).
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +25,7 @@ from sentence_distillery.evaluation.results import Measure
 from sentence_distillery.io.ragged import Floats, unit_rows
 
 WEIGHTS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.4)
-NEIGHBOURS = 10
+K = 10  # neighbours
 QUERY = 8  # words of a text that ask for the rest
 REST = 3 * QUERY  # words that the rest needs
 ENOUGH = 50  # texts that are long enough
@@ -61,9 +60,10 @@ def weight_measures(encoder: object, texts: Sequence[str], teacher: Floats) -> I
     There must be at least 11 texts; if they are too short for one of both, only the other is recommended. `teacher` has
     the teacher's vectors of the texts, (texts, dimension) float32.
     """
-    if not isinstance(encoder, StaticEncoder) or encoder.lexical is None or len(texts) <= NEIGHBOURS:
+    if not isinstance(encoder, StaticEncoder) or encoder.lexical is None or len(texts) <= K:
         return
-    yield _recommended("weight for neighbours", partial(_neighbours, Parts.of(encoder, texts), teacher))
+    parts = Parts.of(encoder, texts)
+    yield _recommended("weight for neighbours", lambda weight: recalls(parts.weighed(weight), teacher, [K])[K])
     cut = [found for text in texts if (found := cut_query(text))]
     if len(cut) >= ENOUGH:
         queries, rests = (Parts.of(encoder, side) for side in zip(*cut, strict=True))
@@ -78,7 +78,7 @@ def cut_query(text: str) -> tuple[str, str] | None:
         >>> [part.split()[-1] for part in cut_query(" ".join(map(str, range(50))))]
         ['7', '49']
     """
-    words = re.findall(r"\S+", text)
+    words = text.split()
     if len(words) < QUERY + REST:
         return None
     return " ".join(words[:QUERY]), " ".join(words[QUERY:])
@@ -91,16 +91,10 @@ def _recommended(protocol: str, scores: Callable[[float], Scores]) -> Measure:
 
     # All weights have the same draws, so that only their differences count.
     drawn = bootstrap.counts(found.shape[1])
-    for weight, own in zip(WEIGHTS, found, strict=True):
-        _, high, _ = bootstrap.interval(bootstrap.means((own - found[best]).astype(np.float32), drawn))
-        if high is None or high >= 0:
-            return Measure(protocol, "lexical_weight", weight, found.shape[1])
-    raise AssertionError("the best weight is as good as itself")
-
-
-def _neighbours(parts: Parts, teacher: Floats, weight: float) -> Scores:
-    """Return the share of the teacher's nearest texts that a weight finds, of each text."""
-    return recalls(parts.weighed(weight), teacher, [NEIGHBOURS])[NEIGHBOURS]
+    draws = (bootstrap.means((own - found[best]).astype(np.float32), drawn) for own in found)
+    highs = (bootstrap.interval(each).high for each in draws)
+    weight = next(weight for weight, high in zip(WEIGHTS, highs, strict=True) if high is None or high >= 0)
+    return Measure(protocol, "lexical_weight", weight, found.shape[1])
 
 
 def _found(queries: Parts, rests: Parts, weight: float) -> Scores:

@@ -3,12 +3,13 @@
     random pairs    Spearman's correlation of the two cosines over pairs drawn at random: the coarse order
     near pairs      the same over each text and the teacher's nearest texts: the fine order, which a search needs
     neighbours      recall@k: the share of the teacher's k nearest texts that are among the encoder's (neighbours.py)
-    words           the share of words that are cut into pieces, and of texts without a known word (coverage.py)
+    words           the share of words that are cut into pieces, and of texts without a known word
 
 An interval holds 95 % of 2,000 draws of the texts that are the first of a pair, or the query, with replacement. For
 Spearman the ranks are those of all pairs in every draw. The texts that are searched stay the same.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,19 +18,20 @@ import numpy as np
 from scipy.stats import rankdata
 from tokenizers import Tokenizer
 
-from sentence_distillery.domain.coverage import tokenizer_of, unknown_texts, words_cut
 from sentence_distillery.domain.options import Domain
+from sentence_distillery.encoder.tokenizer import SPLITTER, is_punctuation
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.evaluate import Encoder, embed
 from sentence_distillery.evaluation.protocols.neighbours import Rows, nearest, recalls
 from sentence_distillery.evaluation.protocols.similarity import correlations
 from sentence_distillery.evaluation.results import Measure, Result, as_result
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.io.unavailable import Figure, Unavailable
 
 DEPTHS = (1, 10, 100)
 DATASET = "held-out texts"  # in the table of figures
 FEWEST = 3  # texts: of two the nearest neighbour is known beforehand
+UNKNOWN = ("[UNK]", "<unk>")
 METRICS = (
     ("random pairs", "spearman"),
     ("near pairs", "spearman"),
@@ -126,3 +128,37 @@ def _cosines(vectors: Floats, others: Rows) -> Floats:
     """Return the cosines of each text with others, (texts, each) float32; one column at a time, to save memory."""
     unit = unit_rows(vectors)
     return np.stack([np.einsum("nd,nd->n", unit, unit[column]) for column in others.T], axis=1)
+
+
+def words_cut(tokenizer: Tokenizer | None, texts: Sequence[str]) -> Figure:
+    """Return the share of words, in [0, 1], that are not one token: cut into pieces, or unknown.
+
+    Words count as often as they occur; punctuation is not a word. The tokenizer is None if the encoder has none.
+    """
+    if tokenizer is None:
+        return Unavailable("it has no tokenizer of the library tokenizers")
+    counts = Counter(word for text in texts for word, _ in SPLITTER.pre_tokenize_str(text) if not is_punctuation(word))
+    if not counts:
+        return Unavailable("the texts have no words")
+    whole = {word for word, one in zip(counts, _one_token(tokenizer, list(counts)), strict=True) if one}
+    return sum(count for word, count in counts.items() if word not in whole) / counts.total()
+
+
+def _one_token(tokenizer: Tokenizer, words: list[str]) -> list[bool]:
+    """Tell for each word whether it is one known token, at the start of a text or after a blank."""
+    unknown = {tokenizer.token_to_id(token) for token in UNKNOWN}
+    given = (words, [f" {word}" for word in words])
+    forms = [[each.ids for each in tokenizer.encode_batch_fast(form, add_special_tokens=False)] for form in given]
+    return [any(len(ids) == 1 and ids[0] not in unknown for ids in both) for both in zip(*forms, strict=True)]
+
+
+def unknown_texts(vectors: Floats) -> float:
+    """Return the share of (texts, dimension) vectors, in [0, 1], that are zero, since no token is known."""
+    return float((~np.any(vectors, axis=1)).mean())
+
+
+def tokenizer_of(encoder: object) -> Tokenizer | None:
+    """Return the tokenizer of an encoder of this library, model2vec, sentence-transformers or transformers, or None."""
+    found = getattr(encoder, "tokenizer", None)
+    found = getattr(found, "backend_tokenizer", found)
+    return found if isinstance(found, Tokenizer) else None

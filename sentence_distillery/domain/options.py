@@ -1,9 +1,10 @@
 """Options of comparing encoders: on labelled sets, and on held-out texts."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
+from sentence_distillery.io.contents import Natural
 from sentence_distillery.io.options import Count, Positive, Section, Seed
 from sentence_distillery.teachers.options import Teacher
 
@@ -20,12 +21,8 @@ class Evaluate(Section):
     speed_sentences: Count = Field(default=20000, title="number of sentences encoded to measure throughput")
     speed_seconds: Positive = Field(default=0.2, title="minimum length of a timed sample; shorter samples are noisier")
     references: list[Reference] = Field(default=[], title="transformers to evaluate, in addition to the teacher")
-    documents: Annotated[int, Field(ge=0)] = Field(
-        default=25000, title="number of documents of each split to classify; 0: none"
-    )
-    transformer_documents: Annotated[int, Field(ge=0)] = Field(
-        default=2000, title="the same number for transformers, which are slow"
-    )
+    documents: Natural = Field(default=25000, title="number of documents of each split to classify; 0: none")
+    transformer_documents: Natural = Field(default=2000, title="the same number for transformers, which are slow")
     seed: Seed = 1
 
 

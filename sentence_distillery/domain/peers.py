@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -65,11 +66,6 @@ def released(comparison: Comparison) -> Encoder | Unavailable:
     return StaticEncoder.load(comparison.released, lexical_weight=0.0)
 
 
-def model2vec(comparison: Comparison) -> Encoder | Unavailable:
-    """Distil the teacher by model2vec, or load the model of an earlier run."""
-    return comparison.model2vec
-
-
 def tokenlearn(comparison: Comparison) -> Encoder | Unavailable:
     """Train the model2vec model by tokenlearn."""
     try:
@@ -96,7 +92,7 @@ def tokenlearn(comparison: Comparison) -> Encoder | Unavailable:
 
 PEERS: dict[PeerName, Callable[[Comparison], Encoder | Unavailable]] = {
     "released": released,
-    "model2vec": model2vec,
+    "model2vec": attrgetter("model2vec"),
     "tokenlearn": tokenlearn,
 }
 

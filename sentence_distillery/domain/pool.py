@@ -5,7 +5,6 @@
     pool.json       what it was measured on: texts and teacher; figures on others are not compared
 
 So the old figure stands beside the new one on the same texts, and the interval of their difference is a paired one.
-Without a fixed pool there is nothing to compare, and the files are empty.
 """
 
 import hashlib
@@ -14,14 +13,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sentence_distillery.evaluation.results import Measure
+from sentence_distillery.evaluation.scoring import DIGITS, DRAWS, rounded
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 
 NAME = "held_out"  # of the pool among the benchmarks
-DRAWS = 1_000
-DIGITS = 5
 METRICS, DRAWN, POOL = "metrics.json", "draws.json", "pool.json"
 
 
@@ -32,15 +28,19 @@ def write_pool_figures(
 
     `teacher` is what teacher.json says of it; the directory is replaced.
     """
-    found = [each for each in measures if each.drawn is not None and isinstance(each.value, float)] if texts else []
+    values, drawn = {}, {}
+    for each in measures if texts else ():
+        if each.drawn is not None and isinstance(each.value, float):
+            name = f"{system}/{NAME}/{_name(each)}"
+            values[name], drawn[name] = round(each.value, DIGITS), rounded(each.drawn[:DRAWS])
 
     # Hashes say whether two versions were measured on the same texts by the same teacher.
-    names = {f"{system}/{NAME}/{_name(each)}": each for each in found}
-    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
-    about = {"sha256": {"texts": digest, "teacher": _hash_of(teacher)}, "rows": {"test": len(texts)}}
+    contents = {"texts": "\0".join(texts), "teacher": json.dumps(teacher, sort_keys=True)}
+    hashes = {name: hashlib.sha256(content.encode()).hexdigest() for name, content in contents.items()}
+    about = {"sha256": hashes, "rows": {"test": len(texts)}}
     with atomic_directory(directory) as partial:
-        write_json(partial / METRICS, {name: round(float(str(each.value)), DIGITS) for name, each in names.items()})
-        write_json(partial / DRAWN, {name: _draws(each) for name, each in names.items()})
+        write_json(partial / METRICS, values)
+        write_json(partial / DRAWN, drawn)
         write_json(partial / POOL, {"sets": {NAME: about} if texts else {}})
 
 
@@ -51,12 +51,3 @@ def _name(measure: Measure) -> str:
     ('near_pairs', 'recall_at_10')
     """
     return measure.metric if measure.protocol == "neighbours" else measure.protocol.replace(" ", "_")
-
-
-def _draws(measure: Measure) -> list[float | None]:
-    assert measure.drawn is not None
-    return [round(float(value), DIGITS) if np.isfinite(value) else None for value in measure.drawn[:DRAWS]]
-
-
-def _hash_of(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

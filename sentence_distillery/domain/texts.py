@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sentence_distillery.corpus.fingerprints import fingerprints, ranks
+from sentence_distillery.corpus.fingerprints import fingerprints, ranks, repeats
 from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import Texts, read_articles
 from sentence_distillery.distillation.distill import SOFT_LABELS, AnyTeacher, as_teacher
@@ -115,8 +115,7 @@ def distinct(texts: Iterable[str], maximum: int, seed: int) -> list[str]:
     """
     given = list(texts)
     marks = fingerprints(given)
-    rows = np.sort(np.unique(marks, return_index=True)[1])
-    rows = rows[marks[rows] != 0]
+    rows = np.flatnonzero(~repeats(marks) & (marks != 0))
     drawn = np.sort(rows[np.argsort(ranks(marks[rows], seed), kind="stable")[:maximum]])
     return [given[row] for row in drawn.tolist()]
 

@@ -42,24 +42,17 @@ def pair_sets(benchmarks: BenchmarkData, kind: Kind, splits: tuple[Split, ...] =
 def sample(documents: DocumentSet, limit: int, seed: int) -> DocumentSet:
     """Draw at most `limit` documents at random; they keep their order."""
     # Sorted again, since the classifier's result depends on the order of its texts.
-    rows = np.sort(np.random.default_rng(seed).permutation(len(documents.texts))[:limit]).tolist()
-    texts, labels = ([column[row] for row in rows] for column in (documents.texts, documents.labels))
-    return replace(documents, texts=texts, labels=labels)
+    return documents.take(np.sort(np.random.default_rng(seed).permutation(len(documents.texts))[:limit]))
 
 
 def document_sets(
     benchmarks: BenchmarkData, evaluated: Fingerprints, counters: Counters
 ) -> list[tuple[DocumentSet, DocumentSet]]:
     """Read the train and test split of every set for the SGD classifier; evaluated training documents are left out."""
-    names = [
-        name
-        for name in benchmarks.available("documents")
-        if {"train", "test"} <= set(benchmarks.splits(name)) and SGD in benchmarks.task(name)[1]
-    ]
-
     return [
         (_apart(benchmarks.documents(name, "train"), evaluated, counters), benchmarks.documents(name, "test"))
-        for name in names
+        for name in benchmarks.available("documents")
+        if {"train", "test"} <= set(benchmarks.splits(name)) and SGD in benchmarks.task(name)[1]
     ]
 
 
@@ -67,10 +60,7 @@ def _apart(train: DocumentSet, evaluated: Fingerprints, counters: Counters) -> D
     """Leave out the documents of evaluation splits, and count them."""
     shared = shared_rows([train.texts], evaluated)
     counters.details[f"training rows left out: {train.name}"] = int(shared.sum())
-    texts, labels = (
-        [value for value, out in zip(column, shared, strict=True) if not out] for column in (train.texts, train.labels)
-    )
-    return replace(train, texts=texts, labels=labels)
+    return train.take(np.flatnonzero(~shared))
 
 
 def task_sets(benchmarks: BenchmarkData) -> list[TaskSet]:

@@ -14,7 +14,7 @@ import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -129,13 +129,10 @@ def count(result: Result, counters: Counters) -> None:
 
 def export_results(path: Path, results: Iterable[Result], comment: str = "") -> None:
     """Write the columns that readers outside this project know; arguments as of `write_results`."""
+    rows = map(_as_row, results)
     _write(
-        path, EXPORTED, ({**row, "value": row["value"] or _undefined(row)} for row in map(_as_row, results)), comment
+        path, EXPORTED, ({**row, "value": row["value"] or to_text(Unavailable(row[REASON]))} for row in rows), comment
     )
-
-
-def _undefined(row: Mapping[str, str]) -> str:
-    return to_text(Unavailable(row[REASON]))
 
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]], comment: str) -> None:
@@ -190,9 +187,6 @@ def _result(row: Mapping[str, str], place: str) -> Result:
     values: dict[str, Any] = dict(row)
     reason = values.pop(REASON, "")
     try:
-        if None in values.values() or None in values:
-            raise ValueError("it has more or fewer fields than the first line")
-
         # A reason stands in a column of its own, or in former tables in place of the value.
         values["value"] = Unavailable(reason) if reason else from_text(values["value"]) or values["value"]
         if not values["value"]:
@@ -205,19 +199,14 @@ def _result(row: Mapping[str, str], place: str) -> Result:
         raise InputError(f"{place}: {error}. Make the table again, or restore it from git.") from error
 
 
-def _named(read: type[int] | type[float]) -> Any:
-    """Return a reader of numbers that leaves other text as it is."""
-
-    def reader(text: str) -> int | float | str:
-        try:
-            return read(text)
-        except ValueError:
-            return text
-
-    return reader
+def _number_or_name(read: type[int] | type[float], text: str) -> int | float | str:
+    try:
+        return read(text)
+    except ValueError:
+        return text
 
 
 READERS: dict[str, Callable[[str], Any]] = dict.fromkeys(("value", "published", "spread", "low", "high"), finite)
 READERS |= dict.fromkeys(("n", "seeds", "left_out"), int)
 NEEDED = ("n", "seeds")
-READERS |= {"weight": _named(float), "seed": _named(int)}
+READERS |= {"weight": partial(_number_or_name, float), "seed": partial(_number_or_name, int)}

@@ -7,6 +7,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.evaluate import Encoder, embed, unit
@@ -42,36 +43,29 @@ class System:
 
 @dataclass(frozen=True)
 class Sets:
-    """The sets of a run: rated pairs, documents for the SGD classifier, other tasks; and the corpus, for the speed."""
+    """The sets of a run: rated pairs, documents for the SGD classifier, other tasks; and sentences, for the speed."""
 
-    corpus: list[str]
+    sentences: list[str]
     similarity: Sequence[TaskSet]
     documents: Sequence[tuple[DocumentSet, DocumentSet]]
     tasks: Sequence[TaskSet]
 
     @classmethod
-    def read(cls, sentences: Path, benchmarks: BenchmarkData, counters: Counters) -> "Sets":
+    def read(cls, corpus: Path, sentences: int, benchmarks: BenchmarkData, counters: Counters) -> "Sets":
         """Read all sets that are present; the counters' details say how many training documents were left out.
 
-        Raises InputError if the corpus, the directory `sentences`, has a sentence of an evaluation split.
+        `sentences` is how many of the corpus are encoded to measure the speed. Raises InputError if any of them is in
+        an evaluation split.
         """
         evaluated = benchmarks.fingerprints()
-        corpus = clean_corpus(sentences, evaluated)
+        clean = clean_corpus(corpus, evaluated)
         documents = document_sets(benchmarks, evaluated, counters)
         rated = [TaskSet("sts", pairs) for pairs in pair_sets(benchmarks, "pairs")]
-        return cls(corpus, rated, documents, task_sets(benchmarks))
+        return cls(clean[:sentences], rated, documents, task_sets(benchmarks))
 
 
-@dataclass(frozen=True)
-class Timed:
-    """How the speed is measured: on how many sentences of the corpus, for how many seconds at least."""
-
-    sentences: int
-    seconds: float
-
-
-def score_all(systems: Sequence[System], sets: Sets, seed: int, timing: Timed, counters: Counters) -> Iterator[Result]:
-    """Score systems, one at a time in memory; `seed` draws the documents.
+def score_all(systems: Sequence[System], sets: Sets, seed: int, least: float, counters: Counters) -> Iterator[Result]:
+    """Score systems, one at a time in memory; `seed` draws the documents, `least` is as of `speed`.
 
     Yields the figures of each system, its speed last, or the reason in place of each. The counters count the figures,
     those without a value by their reasons.
@@ -81,14 +75,14 @@ def score_all(systems: Sequence[System], sets: Sets, seed: int, timing: Timed, c
         if isinstance(encoder, Unavailable):
             results = _without(system.name, encoder, sets)
         else:
-            results = _score(system, encoder, sets, seed, timing)
+            results = _score(system, encoder, sets, seed, least)
         for result in results:
             count(result, counters)
             yield result
         del encoder  # before the next one is loaded
 
 
-def _score(system: System, encoder: Encoder, sets: Sets, seed: int, timing: Timed) -> Iterator[Result]:
+def _score(system: System, encoder: Encoder, sets: Sets, seed: int, least: float) -> Iterator[Result]:
     for task in sets.similarity:
         yield from _rows(system.name, partial(embed, encoder), task)
 
@@ -98,11 +92,11 @@ def _score(system: System, encoder: Encoder, sets: Sets, seed: int, timing: Time
             reason = Unavailable(f"left out: {system.limit} is 0")
             yield from _reasons(system.name, TaskSet("classification", splits, (SGD,)), reason)
             continue
-        drawn = (sample(splits[0], system.documents, seed), sample(splits[1], system.documents, seed))
-        yield from _rows(system.name, partial(embed, encoder), TaskSet("classification", drawn, (SGD,)))
+        train, test = (sample(split, system.documents, seed) for split in splits)
+        yield from _rows(system.name, partial(embed, encoder), TaskSet("classification", (train, test), (SGD,)))
     for task in sets.tasks:
         yield from _rows(system.name, unit(encoder), task)
-    yield speed(system.name, encoder.encode, sets.corpus[: timing.sentences], timing.seconds)
+    yield speed(system.name, encoder.encode, sets.sentences, least)
 
 
 def _rows(name: str, embed: Embed, task: TaskSet) -> Iterator[Result]:
@@ -154,8 +148,8 @@ def draws(name: str, encoder: Encoder, benchmarks: BenchmarkData) -> dict[str, l
     Sets of equal size have equal draws. So the draws of two versions of a student differ by the model alone, and the
     interval of their difference is much narrower than those of both.
 
-    Returns 1,000 values of five digits for each figure, by "<name>/<set>/<metric>"; None for a draw without a figure,
-    such as one of pairs with equal ratings. A figure that no draw has is left out.
+    Returns 1,000 values for each figure, `rounded`, by "<name>/<set>/<metric>". A figure that no draw has, such as a
+    correlation with equal ratings, is left out.
     """
     found = dict[str, list[float | None]]()
     for pairs in pair_sets(benchmarks, "pairs", ("test",)):
@@ -167,10 +161,12 @@ def draws(name: str, encoder: Encoder, benchmarks: BenchmarkData) -> dict[str, l
             "spearman": bootstrap.spearman(predicted, pairs.scores, drawn),
             "mae": bootstrap.means(np.abs(as_printed(predicted) - on_five(pairs.scores, pairs.scale)), drawn),
         }
-
-        # A draw without a figure stays as None, so that draws of two runs are compared place by place.
         for metric, values in figures.items():
-            known = [round(float(value), DIGITS) if np.isfinite(value) else None for value in values]
-            if any(value is not None for value in known):
-                found[f"{name}/{pairs.name}/{metric}"] = known
+            if np.isfinite(values).any():
+                found[f"{name}/{pairs.name}/{metric}"] = rounded(values)
     return found
+
+
+def rounded(values: NDArray[np.floating]) -> list[float | None]:
+    """Round draws of a figure to five digits; one without it is None, so that two runs are compared place by place."""
+    return [round(float(value), DIGITS) if np.isfinite(value) else None for value in values]

@@ -33,9 +33,9 @@ from sentence_distillery.evaluation.protocols.classification import Classificati
 from sentence_distillery.evaluation.protocols.clustering import Clustering, clustering
 from sentence_distillery.evaluation.protocols.metrics import as_printed, on_five, similarity_figures
 from sentence_distillery.evaluation.protocols.pair_classification import PairClassification, pair_classification
-from sentence_distillery.evaluation.protocols.ranking import Ranked
 from sentence_distillery.evaluation.protocols.reranking import Reranking, reranking
 from sentence_distillery.evaluation.protocols.retrieval import Retrieval, retrieval
+from sentence_distillery.evaluation.protocols.sgd import NEGATIVE, POSITIVE
 from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.results import Measure
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
@@ -44,7 +44,6 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure
 
 SEED = 1  # of the SGD classifier's order of documents
-POSITIVE, NEGATIVE = "1", "0"
 
 Two = tuple[Floats, Floats]
 Documents = tuple[DocumentSet, DocumentSet]  # to train a classifier on, and to test it on
@@ -60,6 +59,8 @@ MAIN: dict[TaskType, tuple[str, str]] = {  # the protocol and the metric that st
     "retrieval": ("search", "ndcg_at_10"),
     "reranking": ("search", "ndcg_at_10"),
 }
+# The column of `ranking.Ranked` whose mean over the queries is a figure.
+RANKED = {"ndcg_at_10": "ndcg_at_10", "recall_at_100": "recall_at_100", "map": "ap", "mrr": "rr"}
 
 
 class Embed(Interface):
@@ -320,21 +321,11 @@ def _pair_classification(vectors: Two, pairs: PairSet) -> Scored:
     return Scored(vars(pair_classification(*vectors, positive)), _columns(names, again, len(positive)))
 
 
-def _few_shot(vectors: Two, texts: Documents) -> Scored:
-    return _classified(few_shot(*_labelled(vectors, texts)), texts[1].labels)
-
-
-def _full(vectors: Two, texts: Documents) -> Scored:
-    return _classified(full(*_labelled(vectors, texts)), texts[1].labels)
-
-
-def _labelled(vectors: Two, texts: Documents) -> tuple[Labelled, Labelled]:
-    return Labelled(vectors[0], texts[0].labels), Labelled(vectors[1], texts[1].labels)
-
-
-def _classified(found: Classification, labels: list[str]) -> Scored:
-    again = partial(labels_of_texts.figures_of_draws, labels, found.predicted)
-    return Scored(vars(found), _columns(_names(Classification), again, len(labels)))
+def _classified(classify: Callable[[Labelled, Labelled], Classification], vectors: Two, texts: Documents) -> Scored:
+    train, test = (Labelled(each, part.labels) for each, part in zip(vectors, texts, strict=True))
+    found = classify(train, test)
+    again = partial(labels_of_texts.figures_of_draws, test.labels, found.predicted)
+    return Scored(vars(found), _columns(_names(Classification), again, len(test.labels)))
 
 
 def _sgd(vectors: Two, texts: Documents) -> Scored:
@@ -348,21 +339,10 @@ def _clustering(vectors: Floats, texts: DocumentSet) -> Scored:
     return Scored(vars(clustering(vectors, texts.labels)))
 
 
-def _retrieval(vectors: Two, texts: QuerySet) -> Scored:
-    found = retrieval(*vectors, texts.ids, texts.judgements)
-    return Scored(
-        vars(found), _means_of(found.ranked, ndcg_at_10="ndcg_at_10", recall_at_100="recall_at_100", map="ap")
-    )
-
-
-def _reranking(vectors: Two, texts: QuerySet) -> Scored:
-    found = reranking(*vectors, texts.ids, texts.judgements)
-    return Scored(vars(found), _means_of(found.ranked, map="ap", mrr="rr"))
-
-
-def _means_of(ranked: Ranked | None, **columns: str) -> dict[str, Draw]:
-    """Return the draws of each metric, the mean over the queries of a column."""
-    return {metric: _mean(getattr(ranked, column)) for metric, column in columns.items()} if ranked else {}
+def _ranked(rank: Callable[..., Retrieval | Reranking], vectors: Two, texts: QuerySet) -> Scored:
+    found = rank(*vectors, texts.ids, texts.judgements)
+    draws = {metric: _mean(getattr(found.ranked, column)) for metric, column in RANKED.items()} if found.ranked else {}
+    return Scored(vars(found), draws)
 
 
 def _columns(metrics: tuple[str, ...], again: Callable[[Floats], Floats], size: int) -> dict[str, Draw]:
@@ -395,18 +375,18 @@ TASKS: dict[TaskType, TaskKind] = {
     "classification": TaskKind(
         _embed_classes,
         {
-            "few-shot": Protocol(_names(Classification), _few_shot),
-            "full": Protocol(_names(Classification), _full),
+            "few-shot": Protocol(_names(Classification), partial(_classified, few_shot)),
+            "full": Protocol(_names(Classification), partial(_classified, full)),
             sgd.PROTOCOL: Protocol(sgd.SENTIMENT_METRICS, _sgd, standard=False),
         },
     ),
     "clustering": TaskKind(_embed_documents, {"k-means": Protocol(_names(Clustering), _clustering)}),
-    "retrieval": TaskKind(_embed_queries, {"search": Protocol(_names(Retrieval), _retrieval)}),
+    "retrieval": TaskKind(_embed_queries, {"search": Protocol(_names(Retrieval), partial(_ranked, retrieval))}),
     "reranking": TaskKind(
         _embed_queries,
         {
-            "rerank": Protocol(_names(Reranking), _reranking),
-            "search": Protocol(_names(Retrieval), _retrieval, standard=False),
+            "rerank": Protocol(_names(Reranking), partial(_ranked, reranking)),
+            "search": Protocol(_names(Retrieval), partial(_ranked, retrieval), standard=False),
         },
     ),
 }

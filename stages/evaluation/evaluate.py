@@ -8,7 +8,7 @@ not an output.
 
 from sentence_distillery.domain.systems import ABOUT, STUDENT, load_student, systems
 from sentence_distillery.evaluation.results import export_results, is_speed
-from sentence_distillery.evaluation.scoring import Sets, Timed, draws, headline, score_all
+from sentence_distillery.evaluation.scoring import Sets, draws, headline, score_all
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import write_json
 from stages import paths
@@ -19,9 +19,8 @@ def main() -> None:
     with stage("evaluate", unit="figures", largest="evaluate.documents and evaluate.references") as (params, counters):
         options, benchmarks = params.evaluate, BenchmarkData(paths.BENCHMARKS)
         compared = systems(paths.STUDENT, params.teacher, options, params.soft_labels.batch_tokens)
-        sets = Sets.read(paths.SENTENCES, benchmarks, counters)
-        timing = Timed(options.speed_sentences, options.speed_seconds)
-        results = list(score_all(compared, sets, options.seed, timing, counters))
+        sets = Sets.read(paths.SENTENCES, options.speed_sentences, benchmarks, counters)
+        results = list(score_all(compared, sets, options.seed, options.speed_seconds, counters))
 
         figures = [result for result in results if not is_speed(result)]
         export_results(paths.RESULTS, figures)

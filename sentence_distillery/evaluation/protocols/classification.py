@@ -12,7 +12,7 @@ left them in, are shuffled by a generator that starts from the same seed, and th
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -72,9 +72,7 @@ def few_shot(
         Muennighoff, Tazi, Magne and Reimers 2023, MTEB: Massive Text Embedding Benchmark,
         https://arxiv.org/abs/2210.07316
     """
-    if unavailable := _why_unavailable(train, test):
-        return Classification(unavailable, unavailable)
-    return _scored(train, list(draws(train.labels, samples, experiments, seed)), test, seed)
+    return _scored(train, draws(train.labels, samples, experiments, seed), test, seed)
 
 
 def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification:
@@ -84,8 +82,6 @@ def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification
         Conneau and Kiela 2018, SentEval: An Evaluation Toolkit for Universal Sentence Representations,
         https://aclanthology.org/L18-1269/
     """
-    if unavailable := _why_unavailable(train, test):
-        return Classification(unavailable, unavailable)
     return _scored(train, [list(range(len(train.labels)))], test, seed)
 
 
@@ -110,8 +106,10 @@ def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> I
         yield drawn
 
 
-def _scored(train: Labelled, experiments: Sequence[list[int]], test: Labelled, seed: int) -> Classification:
+def _scored(train: Labelled, experiments: Iterable[list[int]], test: Labelled, seed: int) -> Classification:
     """Train a classifier on the rows of each experiment, and average their figures on the test texts."""
+    if unavailable := _why_unavailable(train, test):
+        return Classification(unavailable, unavailable)
     from sklearn.metrics import accuracy_score, f1_score
 
     expected = list(test.labels)
@@ -145,7 +143,7 @@ def figures_of_draws(expected: Sequence[str], predicted: Sequence[Sequence[str]]
     return (found / len(predicted)).astype(np.float32)
 
 
-def _predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int) -> list[str]:
+def _predictions(train: Labelled, rows: list[int], vectors: Floats, seed: int) -> list[str]:
     """Train a classifier on some of the texts, and return a label for each of (texts, dimension) vectors."""
     from sklearn.exceptions import ConvergenceWarning  # these take a second, and only sets of labelled texts need them
     from sklearn.linear_model import LogisticRegression
@@ -155,7 +153,7 @@ def _predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: in
     with warnings.catch_warnings(), threadpool_limits(1):  # threads cost more than such small problems take
         warnings.filterwarnings("ignore", FEW_TEXTS)
         warnings.simplefilter("ignore", ConvergenceWarning)  # 100 iterations are the protocol
-        classifier.fit(train.vectors[list(rows)], [train.labels[row] for row in rows])
+        classifier.fit(train.vectors[rows], [train.labels[row] for row in rows])
         predicted: list[str] = classifier.predict(vectors).tolist()
     return predicted
 

@@ -59,7 +59,7 @@ def nearest(vectors: Floats, count: int) -> Rows:
         >>> nearest(np.array([[1, 0], [1, 0.1], [0, 1]], np.float32), 1).tolist()
         [[1], [0], [1]]
     """
-    return np.concatenate([_descending(block, count) for block in cosine_blocks(vectors)])
+    return np.concatenate([descending(block, count) for block in cosine_blocks(vectors)])
 
 
 def cosine_blocks(vectors: Floats) -> Iterator[Floats]:
@@ -93,9 +93,9 @@ def memberships(cosines: Floats, k: int) -> Floats:
     return np.asarray(above + tied * share[:, None].astype(np.float32), dtype=np.float32)
 
 
-def _descending(cosines: Floats, count: int) -> Rows:
-    """Return the places of the largest values of each row, (rows, count); of equal ones the first comes first."""
-    if np.isnan(cosines).any():  # which have no order
+def descending(cosines: Floats, count: int) -> Rows:
+    """Return the places of the largest cosines of each row, (rows, count); of equal ones the first comes first."""
+    if count == cosines.shape[1] or np.isnan(cosines).any():  # which has no border
         return np.argsort(-cosines, axis=1, kind="stable")[:, :count].astype(np.int64)
     border = np.partition(cosines, -count, axis=1)[:, -count]
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.evaluation.protocols.neighbours import descending
 from sentence_distillery.io.ragged import Floats, unit_rows
 
 DEPTH = 1_000  # documents of a ranking
@@ -81,23 +82,14 @@ class Index:
         """Yield the rows of the `depth` nearest documents of each query, the nearest first, (at most depth,) int64."""
         step = max(1, BLOCK // max(1, len(self.rows)))
         for start in range(0, len(queries), step):
-            for cosines in unit_rows(queries[start : start + step]) @ self.unit.T:
-                yield self.rows[_descending(cosines, depth)]
+            cosines = unit_rows(queries[start : start + step]) @ self.unit.T
+            yield from self.rows[descending(cosines, min(depth, len(self.rows)))]
 
     def rank(self, query: Floats, candidates: Integers) -> Integers:
         """Order the rows `candidates` of documents by their cosine with a query of (dimension,), the nearest first."""
         places = np.sort(self.places[candidates])
         cosines = self.unit[places] @ unit_rows(query[None])[0]
-        return self.rows[places[_descending(cosines, len(places))]]
-
-
-def _descending(values: Floats, depth: int) -> Integers:
-    """Return the places of the `depth` largest values, the largest first; of equal ones the earlier place."""
-    places = np.arange(len(values))
-    if depth < len(values):
-        least = np.partition(values, -depth)[-depth]
-        places = np.flatnonzero(values >= least)
-    return places[np.argsort(-values[places], kind="stable")][:depth]
+        return self.rows[places[np.argsort(-cosines, kind="stable")]]
 
 
 def measured(rankings: Sequence[Integers], judgements: Judgements, documents: int) -> Ranked:
@@ -113,15 +105,14 @@ def measured(rankings: Sequence[Integers], judgements: Judgements, documents: in
         https://doi.org/10.1145/582415.582418; RR: Voorhees 1999, The TREC-8 Question Answering Track Report,
         https://trec.nist.gov/pubs/trec8/papers/qa_report.pdf
     """
-    grades_of = np.zeros(documents, dtype=np.int64)
+    grades_of = np.zeros(documents + 1, dtype=np.int64)  # the last one is that of documents that the collection lacks
     figures = []
 
     # One array of grades serves all queries; each clears what it has set.
     for ranking, (_, judged, grades) in zip(rankings, judgements.by_query(), strict=True):
-        present = judged >= 0
-        grades_of[judged[present]] = np.maximum(grades[present], 0)
+        grades_of[judged] = np.maximum(grades, 0)
         figures.append(_measure(grades_of[ranking], np.maximum(grades, 0)))
-        grades_of[judged[present]] = 0
+        grades_of[judged] = 0
     return Ranked(*np.array(figures, dtype=np.float64).reshape(-1, 4).T)
 
 

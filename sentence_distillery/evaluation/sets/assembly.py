@@ -2,7 +2,7 @@
 
 `provenance.json` says where each set comes from, which sets are absent, and what the sets share.
 `evaluation_fingerprints.parquet` has the fingerprint of each text of a dev or test split; `sentence_distillery.corpus`
-drops these texts from the training corpus. Documents (Lee, IMDB) are compared whole, not sentence by sentence.
+drops these texts from the training corpus.
 
     write_benchmarks(["samples", "stsb"], Sources(Path("external"), Path("samples")), Path("benchmarks"))
     BenchmarkData(Path("benchmarks")).pairs("stsb", "test")
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from sentence_distillery.evaluation.sets.benchmark import Benchmark, Sources, Table, build_parts
 from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, PROVENANCE
-from sentence_distillery.evaluation.sets.overlaps import Group, group, overlaps, union
+from sentence_distillery.evaluation.sets.decontamination import Group, group, overlaps, union
 from sentence_distillery.evaluation.sets.records import BadDataError
 from sentence_distillery.evaluation.sets.registry import BENCHMARKS
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json, write_table
@@ -43,12 +43,12 @@ def write_benchmarks(
     absent: dict[str, str] = {}
     tables: Tables = {}
     for benchmark in (*chosen(names), *own):
-        if is_absent(benchmark, sources):
-            directory, remedy = benchmark.directory(sources), benchmark.remedy(sources)
+        directory, remedy = benchmark.place(sources)
+        if is_absent(benchmark, directory, remedy):
             absent[benchmark.name] = f"{directory} holds none of its files; {remedy}"
         else:
-            hashes[benchmark.name] = checksums(benchmark, sources)
-            tables |= read(benchmark, sources)
+            hashes[benchmark.name] = checksums(benchmark, directory, remedy)
+            tables |= read(benchmark, directory, remedy)
 
     # Texts to keep out of training: all of dev and test, and of train if nothing may be trained on it.
     groups = groups_of(tables)
@@ -76,43 +76,38 @@ def chosen(names: Sequence[str]) -> list[Benchmark]:
     return [BENCHMARKS[name] for name in dict.fromkeys(names)]
 
 
-def is_absent(benchmark: Benchmark, sources: Sources) -> bool:
+def is_absent(benchmark: Benchmark, directory: Path, remedy: str) -> bool:
     """Tell whether an external set has no file at all; raises InputError if any other set lacks a file."""
-    directory = benchmark.directory(sources)
     missing = [file for file in benchmark.files if not (directory / file).is_file()]
     if missing and not (benchmark.external and len(missing) == len(benchmark.files)):
-        remedy = benchmark.remedy(sources)
         raise InputError(f"{directory} lacks {', '.join(missing)} of {benchmark.name}; {remedy}.")
     return bool(missing)
 
 
-def checksums(benchmark: Benchmark, sources: Sources) -> dict[str, str]:
+def checksums(benchmark: Benchmark, directory: Path, remedy: str) -> dict[str, str]:
     """Compute the SHA-256 of each file; raises InputError if an external file is not the pinned one."""
-    directory = benchmark.directory(sources)
     sums = {file: sha256(directory / file) for file in benchmark.files}
 
     # Only external files have published bytes; those of a user are as they are.
-    for file, found in sums.items():
-        if benchmark.external and found != (pinned := benchmark.checksum(file)):
-            remedy = benchmark.remedy(sources)
-            raise InputError(f"{directory / file} has SHA-256 {found}, expected {pinned}; {remedy}.")
+    for pin in benchmark.pins:
+        if (found := sums.get(pin.name, pin.sha256)) != pin.sha256:
+            raise InputError(f"{directory / pin.name} has SHA-256 {found}, expected {pin.sha256}; {remedy}.")
     return sums
 
 
-def read(benchmark: Benchmark, sources: Sources) -> Tables:
+def read(benchmark: Benchmark, directory: Path, remedy: str) -> Tables:
     """Read the tables of a set; raises InputError with value, file, line and remedy if a row is not as specified."""
     try:
-        directory = benchmark.directory(sources)
         return {spec.name: (benchmark, spec, build_parts(spec, directory)) for spec in benchmark.tables}
     except BadDataError as error:
-        raise InputError(f"{error} To repair it, {benchmark.remedy(sources)}.") from error
+        raise InputError(f"{error} To repair it, {remedy}.") from error
 
 
 def groups_of(tables: Tables) -> Groups:
     """Fingerprint each split of all sets but those of words, since words alone leak nothing."""
     groups: Groups = {}
     for name, (_, spec, parts) in tables.items():
-        for split in [*spec.rows, *(split for split in spec.passages if split not in spec.rows)]:
+        for split in dict.fromkeys((*spec.rows, *spec.passages)):
             rows = [table.filter(pc.equal(table["split"], split)) for table in parts.values()]
 
             # A pair is compared as two sentences and as a pair, a document as a whole.

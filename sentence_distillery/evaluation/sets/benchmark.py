@@ -118,43 +118,22 @@ class Benchmark:
     def external(self) -> bool:
         return self.origin == "external"
 
-    def checksum(self, file: str) -> str:
-        """Return the pinned SHA-256 of a file."""
-        return next(pin.sha256 for pin in self.pins if pin.name == file)
-
-    def directory(self, sources: Sources) -> Path:
-        """Return the directory of the set's files."""
+    def place(self, sources: Sources) -> tuple[Path, str]:
+        """Return the directory of the set's files, and what to do if a file is missing or wrong."""
         match self.origin:
             case "package":
-                return gensim_directory()
+                return gensim_directory(), "reinstall gensim: `pip install --force-reinstall gensim`"
             case "samples":
-                return sources.samples
+                return sources.samples, sources.samples_remedy
             case "external":
-                return sources.external / self.name
+                return sources.external / self.name, sources.external_remedy
             case "own":
-                return Path()
-
-    def remedy(self, sources: Sources) -> str:
-        """Say what to do if a file is missing or wrong."""
-        match self.origin:
-            case "package":
-                return "reinstall gensim: `pip install --force-reinstall gensim`"
-            case "samples":
-                return sources.samples_remedy
-            case "external":
-                return sources.external_remedy
-            case "own":
-                return "correct the file, or benchmarks.own, which names it"
+                return Path(), "correct the file, or benchmarks.own, which names it"
 
 
 def gensim_directory() -> Path:
     """Return the directory of the sets that come with gensim."""
     return Path(str(distribution("gensim").locate_file("gensim/test/test_data")))
-
-
-def packaged() -> str:
-    """Return the source of a set that comes with gensim."""
-    return f"gensim {distribution('gensim').version}, gensim/test/test_data"
 
 
 def build_parts(table: Table, directory: Path) -> dict[str, pa.Table]:
@@ -171,7 +150,10 @@ def build_parts(table: Table, directory: Path) -> dict[str, pa.Table]:
         _check_counts(rows[kind], expected, f"of {Path(file).stem}", directory)
     if table.kind == "queries":
         _check_ids(rows)
-    return {file: _as_table(rows[kind], schema) for kind, (file, schema, _) in table.parts.items()}
+    return {
+        file: pa.Table.from_pylist([row._asdict() for row in rows[kind]], schema)  # all columns but the place
+        for kind, (file, schema, _) in table.parts.items()
+    }
 
 
 def _check_counts(rows: Sequence[Row], expected: Mapping[str, int], what: str, directory: Path) -> None:
@@ -181,27 +163,21 @@ def _check_counts(rows: Sequence[Row], expected: Mapping[str, int], what: str, d
             raise BadDataError(f"{directory}: split '{split}' {what} has {counts[split]} rows, expected {count}.")
 
 
-def _as_table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
-    columns = list(zip(*rows, strict=True))[1:]  # all but the place
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
-
-
 def _check_ids(rows: Mapping[type[Row], Sequence[Row]]) -> None:
     """Raise BadDataError if an id is there twice, or a judgement is not of a query and a document of its split."""
-    known: dict[type[Row], set[tuple[str, str]]] = {Query: set(), Passage: set()}
-    for kind, ids in known.items():
-        for row in rows[kind]:
-            assert isinstance(row, Query | Passage)
-            if (row.split, row.id) in ids:
-                raise BadDataError(f"{row.place}: the id {row.id!r} is in split '{row.split}' twice.")
-            ids.add((row.split, row.id))
+    ids: set[tuple[type[Row], str, str]] = set()
+    for row in (*rows[Query], *rows[Passage]):
+        assert isinstance(row, Query | Passage)
+        if (type(row), row.split, row.id) in ids:
+            raise BadDataError(f"{row.place}: the id {row.id!r} is in split '{row.split}' twice.")
+        ids.add((type(row), row.split, row.id))
 
     # A judgement of an unknown document would count as a document that nobody can find.
     for row in rows[Judgement]:
         assert isinstance(row, Judgement)
-        if (row.split, row.query) not in known[Query]:
+        if (Query, row.split, row.query) not in ids:
             raise BadDataError(f"{row.place}: split '{row.split}' has no query {row.query!r}.")
-        if not known[Passage] & {(row.split, row.document), (EVERY_SPLIT, row.document)}:
+        if not ids & {(Passage, row.split, row.document), (Passage, EVERY_SPLIT, row.document)}:
             raise BadDataError(f"{row.place}: split '{row.split}' has no document {row.document!r}.")
 
 

@@ -1,9 +1,4 @@
-"""The benchmark sets as one format, and how to read them.
-
-data = BenchmarkData(Path("benchmarks"))        # as assembly.write_benchmarks wrote it
-for name in data.available("pairs"):
-    pairs = data.pairs(name, "test")            # sentences1, sentences2, scores on pairs.scale, labels
-"""
+"""The benchmark sets as one format, and how to read them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,32 +22,16 @@ FINGERPRINTS = "evaluation_fingerprints.parquet"
 
 Split = Literal["train", "dev", "test"]
 
-PAIRS = pa.schema(
-    [
-        pa.field("split", pa.string(), nullable=False),
-        pa.field("sentence1", pa.string(), nullable=False),
-        pa.field("sentence2", pa.string(), nullable=False),
-        pa.field("score", pa.float32()),
-        pa.field("label", pa.string()),
-    ]
-)
-DOCUMENTS = pa.schema(
-    [
-        pa.field("split", pa.string(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-        pa.field("label", pa.string(), nullable=False),
-    ]
-)
-QUERIES = pa.schema([pa.field(name, pa.string(), nullable=False) for name in ("split", "id", "text")])
+
+def _texts(*names: str) -> pa.Schema:
+    return pa.schema([pa.field(name, pa.string(), nullable=False) for name in names])
+
+
+PAIRS = pa.schema([*_texts("split", "sentence1", "sentence2"), ("score", pa.float32()), ("label", pa.string())])
+DOCUMENTS = _texts("split", "text", "label")
+QUERIES = _texts("split", "id", "text")
 PASSAGES = QUERIES  # the documents that are searched; EVERY_SPLIT for those of all splits
-JUDGEMENTS = pa.schema(
-    [
-        pa.field("split", pa.string(), nullable=False),
-        pa.field("query", pa.string(), nullable=False),
-        pa.field("document", pa.string(), nullable=False),
-        pa.field("grade", pa.int32(), nullable=False),
-    ]
-)
+JUDGEMENTS = pa.schema([*_texts("split", "query", "document"), pa.field("grade", pa.int32(), nullable=False)])
 # As corpus.schema has it, which is not imported: a reader of pairs does not depend on how a corpus is cleaned.
 EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64(), nullable=False)])
 
@@ -112,6 +91,11 @@ class DocumentSet:
     split: str
     texts: list[str]
     labels: list[str]
+
+    def take(self, rows: NDArray[np.int64]) -> "DocumentSet":
+        """Return the documents at some rows, (taken,) int64, in that order."""
+        texts, labels = ([column[row] for row in rows] for column in (self.texts, self.labels))
+        return DocumentSet(self.name, self.split, texts, labels)
 
 
 @dataclass(frozen=True, eq=False)

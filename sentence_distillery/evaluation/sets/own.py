@@ -1,15 +1,8 @@
 """Sets of the user's own labels, in the form of all others: `benchmarks.own` of params.yaml names their files.
 
-    sts                  pairs of texts with a score         files: test, perhaps dev
-    pair_classification  pairs with yes or no                files: test, perhaps dev
-    classification       texts with a label                  files: train, test, perhaps dev
-    clustering           texts with the group of each        files: test, perhaps dev
-    retrieval            queries, documents, and which       files: queries, documents, judgements
-                         document answers which query
-
-A file has a row for each, in .csv, .tsv (both with a header), .jsonl or .parquet. Nothing is repaired or left out: a
-row that does not fit is an error. The texts of dev and test are taken out of the training text like those of any set;
-those of a classifier's train split are not, since they may be all the text that there is.
+`options.NEEDS` says which files and columns each task has: .csv and .tsv with a header, .jsonl or .parquet. Nothing is
+repaired or left out: a row that does not fit is an error. The texts of dev and test are taken out of the training text
+like those of any set; those of a classifier's train split are not, since they may be all the text that there is.
 """
 
 from collections import Counter
@@ -20,7 +13,7 @@ from pathlib import Path
 from sentence_distillery.evaluation.sets.benchmark import Benchmark, MainMetric, Table
 from sentence_distillery.evaluation.sets.data import Kind
 from sentence_distillery.evaluation.sets.options import OwnBenchmark, OwnTask
-from sentence_distillery.evaluation.sets.readers import collection, columns
+from sentence_distillery.evaluation.sets.readers import DELIMITERS, ROWS, collection, columns
 from sentence_distillery.evaluation.sets.records import (
     EVERY_SPLIT,
     BadDataError,
@@ -34,7 +27,7 @@ from sentence_distillery.evaluation.sets.records import (
 from sentence_distillery.evaluation.sets.registry import SETS
 from sentence_distillery.io.artifacts import InputError
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+SUFFIXES = (*DELIMITERS, *ROWS)
 KINDS: dict[OwnTask, tuple[Kind, MainMetric]] = {
     "sts": ("pairs", "spearman"),
     "pair_classification": ("pairs", "ap"),

@@ -31,18 +31,16 @@ def read_rated_pairs(
         raise InputError(f"{path} has no columns; give a table with {', '.join(columns)}, such as .csv or .parquet.")
 
     # Row by row, so that an error names the row.
-    left: list[str] = []
-    right: list[str] = []
-    scores: list[float] = []
+    rated = []
     for number, row in enumerate(_rows(path, format, columns, reading.quoting), start=1):
         if number == 1 and (absent := [name for name in columns if name not in row]):  # of JSON, read row by row
             raise NoColumnError(path, absent[0], list(row), REMEDY)
-        first, second, score = (row.get(name) for name in columns)
-        left.append(_sentence(first, columns[0], f"{path}, row {number}"))
-        right.append(_sentence(second, columns[1], f"{path}, row {number}"))
-        scores.append(_score(score, f"{path}, row {number}"))
-    if not scores:
+        place = f"{path}, row {number}"
+        sentences = [_sentence(row.get(name), name, place) for name in columns[:2]]
+        rated.append((*sentences, _score(row.get(columns[2]), place)))
+    if not rated:
         raise InputError(f"{path} has no pairs; give at least two.")
+    left, right, scores = map(list, zip(*rated, strict=True))
 
     # Without a scale the scores themselves bound it, which changes the MAE alone.
     low, high = scale or (min(scores), max(scores))

@@ -1,15 +1,5 @@
 """Readers of benchmark files: each makes rows of the files that a set's entry in sets.toml names.
 
-    columns          tables with a column for each field of a pair or a document
-    parallel         files of parallel lines, one file for each field
-    labelled_lines   lines of a label, a blank and a text
-    drawn_lines      the same without splits: the test texts are drawn
-    matrix           texts, and the similarity of each two
-    collection       tables of queries, documents and judgements
-    beir             the layout of BEIR: JSON lines, and judgements in tables
-    smart            the layout of the SMART system, of which Cranfield is
-    answers          parallel lines of question id, question, sentence and label
-
 A reader gets the directory of the files and the arguments of the entry; it yields rows, or raises BadDataError for the
 first one that does not fit.
 """
@@ -58,10 +48,7 @@ def fields_of(
     delimiter: str | None = None,
     comment: str | None = None,
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, value of each field as text) for the rows of a .jsonl or .parquet file, or one of delimited fields.
-
-    `columns` has the file's column of each field, `names` all columns of a delimited file without a header. The suffix
-    says the delimiter if none is given; lines that start with `comment` are left out.
+    """Yield (place, value of each field as text) for the rows of a table; arguments as of the reader `columns`.
 
     Raises BadDataError if a column is missing, a value is neither a text nor a number, or the file cannot be read.
     """
@@ -69,8 +56,8 @@ def fields_of(
     if path.suffix in ROWS:
         rows = read_rows(path, ROWS[path.suffix], columns.values())
     else:
-        given = delimiter or DELIMITERS[path.suffix]
-        rows = records(path, names or columns.values(), given, header=not names, comment=comment)
+        delimiter = delimiter or DELIMITERS[path.suffix]
+        rows = records(path, names or columns.values(), delimiter, header=not names, comment=comment)
     for place, row in rows:
         yield place, {field: _text(row, column, place) for field, column in columns.items()}
 
@@ -97,18 +84,17 @@ def columns(
 
     `columns` has the column of each field: `text` and `label` of a document, or `sentence1`, `sentence2` and perhaps
     `score` and `label` of a pair; None if `names`, all columns of a file without a header, has the fields. A row whose
-    field `may_lack` is empty is left out. With `yes_or_no` labels that are forms of yes and no become 1 and 0.
+    field `may_lack` is empty is left out, as are lines that start with `comment`. The suffix says the delimiter if none
+    is given. With `yes_or_no` labels that are forms of yes and no become 1 and 0.
     """
     for split, file in files.items():
-        for place, row in fields_of(directory / file, columns or _same(names), names, delimiter, comment):
+        for place, row in fields_of(
+            directory / file, columns or {name: name for name in names}, names, delimiter, comment
+        ):
             if may_lack and not row[may_lack]:
                 continue
             label = {"label": _answer(row["label"], place)} if yes_or_no else {}
             yield _row(place, split, {**row, **label})
-
-
-def _same(names: Sequence[str]) -> dict[str, str]:
-    return dict(zip(names, names, strict=True))
 
 
 def _row(place: str, split: str, row: Fields) -> Pair | Document:

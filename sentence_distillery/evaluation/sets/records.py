@@ -72,10 +72,9 @@ def records(
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         # Quotes enclose fields in comma-separated files alone.
-        if delimiter == "\t":
-            reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
-        else:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
+        reader = csv.reader(
+            file, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL, strict=True
+        )
         try:
             names = next(reader, []) if header else list(columns)
             for missing in sorted(set(columns) - set(names)):

@@ -3,10 +3,11 @@
 import tomllib
 from collections.abc import Mapping
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.evaluation.sets.benchmark import Benchmark, PinnedFile, Table, packaged
+from sentence_distillery.evaluation.sets.benchmark import Benchmark, PinnedFile, Table
 from sentence_distillery.evaluation.sets.readers import READERS
 
 FILE = Path(__file__).with_name("sets.toml")
@@ -17,24 +18,22 @@ def benchmark(name: str, entry: Mapping[str, Any]) -> Benchmark:
     fields = dict(entry)
     sums, home = fields.pop("sha256", {}), fields.pop("home", None)
     unread, not_public = fields.pop("unread", []), fields.pop("not_public", [])
-    homes = {file: f"{home}/{file}" if home and file not in not_public else None for file in sums}
+    homes = {file: f"{home}/{file}" for file in sums if home and file not in not_public}
 
     # An entry of sets.toml is code of this library, so a fault in it is a ValueError and not the user's.
     try:
         tables = tuple(_table(name, table) for table in fields.pop("tables", ()))
         read = fields.pop("files", [file for file in sums if tables and file not in unread])
         if fields.get("origin") == "package":
-            fields["source"] = packaged()
-        pins = tuple(PinnedFile(file, sha256, homes[file]) for file, sha256 in sums.items())
+            fields["source"] = f"gensim {version('gensim')}, gensim/test/test_data"
+        pins = tuple(PinnedFile(file, sha256, homes.get(file)) for file, sha256 in sums.items())
         return Benchmark(name, **fields, files=tuple(read), tables=tables, pins=pins)
     except (KeyError, TypeError) as error:
         raise ValueError(f"{FILE}, set {name}: {error}") from error
 
 
 def _table(name: str, entry: Mapping[str, Any]) -> Table:
-    fields: dict[str, Any] = {
-        field: tuple(value) if isinstance(value, list) else value for field, value in entry.items()
-    }
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
     read = partial(READERS[fields.pop("reader")], **fields.pop("read"))
     return Table(fields.pop("name", name), read=read, **fields)
 

@@ -7,8 +7,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
-from sentence_distillery.domain.coverage import tokenizer_of, unknown_texts, words_cut
-from sentence_distillery.domain.measures import METRICS, Reference, measures
+from sentence_distillery.domain.measures import METRICS, Reference, measures, tokenizer_of, unknown_texts, words_cut
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import static_tokenizer

@@ -69,4 +69,4 @@ def test_the_largest_are_those_of_a_stable_sort(seed: int) -> None:
         cosines[0, 0] = np.nan
     for count in (1, 5, 30):
         expected = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
-        np.testing.assert_array_equal(neighbours._descending(cosines, count), expected)
+        np.testing.assert_array_equal(neighbours.descending(cosines, count), expected)

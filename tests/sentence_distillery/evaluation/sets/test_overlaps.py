@@ -3,7 +3,7 @@ import hashlib
 import pytest
 
 from sentence_distillery.corpus.fingerprints import fingerprint
-from sentence_distillery.evaluation.sets.overlaps import group, shared
+from sentence_distillery.evaluation.sets.decontamination import group, shared
 
 
 @pytest.mark.parametrize(
