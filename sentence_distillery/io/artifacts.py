@@ -59,30 +59,20 @@ def atomic_file(target: Path) -> Iterator[Path]:
     Raises InputError, naming the path, if the disk is full or the directory cannot be written.
     """
     partial = _partial(target)
-    try:
+    with _whole_or_not(target, partial):
         target.parent.mkdir(parents=True, exist_ok=True)
         yield partial
 
         # On the disk before the rename: after a power cut the name has the old content or the new one.
         _sync(partial)
         partial.replace(target)
-        checksums.note(target)
-    except (OSError, SafetensorError) as error:  # safetensors raises its own error for a full disk
-        _discard(partial)
-        raise InputError(_cannot_write(target, error)) from error
-    except BaseException:
-        _discard(partial)
-        raise
 
 
 @contextmanager
 def atomic_directory(target: Path) -> Iterator[Path]:
-    """Yield an empty partial directory next to `target` that replaces it when the block ends without an error.
-
-    Raises InputError, naming the path, if the disk is full or the directory cannot be written.
-    """
+    """Yield an empty partial directory next to `target` that replaces it; otherwise as `atomic_file`."""
     partial = _partial(target)
-    try:
+    with _whole_or_not(target, partial):
         _remove(partial)
         partial.mkdir(parents=True)
         yield partial
@@ -91,8 +81,15 @@ def atomic_directory(target: Path) -> Iterator[Path]:
         for file in partial.rglob("*"):
             _sync(file)
         _replace_directory(partial, target)
+
+
+@contextmanager
+def _whole_or_not(target: Path, partial: Path) -> Iterator[None]:
+    """Note that `target` is written; after an error discard `partial`."""
+    try:
+        yield
         checksums.note(target)
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError) as error:  # safetensors raises its own error for a full disk
         _discard(partial)
         raise InputError(_cannot_write(target, error)) from error
     except BaseException:
@@ -295,13 +292,10 @@ def table_parts(directory: Path) -> list[Path]:
     parts = sorted(directory.glob("part-*.parquet"))
     if not parts:
         raise InputError(f"{directory} holds no part-*.parquet. {RESTORE}", directory)
-    if missing := [path for path in checksums.known_files(directory) if path not in parts and _is_part(path)]:
+    known = [path for path in checksums.known_files(directory) if path.match("part-*.parquet")]
+    if missing := [path for path in known if path not in parts]:
         raise InputError(f"{missing[0]} is missing. {RESTORE}", missing[0])
     return parts
-
-
-def _is_part(path: Path) -> bool:
-    return path.match("part-*.parquet")
 
 
 def write_tensors(target: Path, tensors: Tensors) -> None:
@@ -324,7 +318,11 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
                 raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(file.keys()))}).")
             tensors = {name: file.get_tensor(name) for name in shapes}
     except (OSError, SafetensorError) as error:
-        raise _not_tensors(path, error) from error
+        raise InputError(
+            f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
+            f"convert them to safetensors. {RESTORE}",
+            path,
+        ) from error
 
     # A valid file of another model is as wrong as a damaged one.
     for name, shape in shapes.items():
@@ -333,27 +331,9 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
     return tensors
 
 
-def tensor_names(path: Path) -> list[str]:
-    """Return the names of a file's tensors; raises InputError if it is not a valid safetensors file."""
-    check_kind(path)
-    try:
-        with safe_open(path, framework="numpy") as file:
-            return list(file.keys())
-    except (OSError, SafetensorError) as error:
-        raise _not_tensors(path, error) from error
-
-
 def _check_shape(path: Path, name: str, found: Sequence[int], expected: Sequence[int | None]) -> None:
     if len(found) != len(expected) or any(want not in (None, have) for want, have in zip(expected, found, strict=True)):
         raise InputError(f"{path}: tensor '{name}' has shape {tuple(found)}, expected {tuple(expected)}.")
-
-
-def _not_tensors(path: Path, error: Exception) -> InputError:
-    return InputError(
-        f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
-        f"convert them to safetensors. {RESTORE}",
-        path,
-    )
 
 
 def _cannot_read(path: Path, error: Exception) -> InputError:

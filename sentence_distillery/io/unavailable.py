@@ -56,9 +56,7 @@ def from_json(content: Mapping[str, Any]) -> Unavailable | None:
 
 def read_unavailable(path: Path) -> Unavailable | None:
     """Read that entry of a JSON file that a stage wrote next to what it made; raises InputError if there is none."""
-    from sentence_distillery.io.contents import (
-        Absent,  # needs pydantic, and not everyone who imports this module has it
-    )
+    from sentence_distillery.io.contents import Absent  # needs pydantic, which not everyone here has
 
     return from_json(read_json(path, Absent))
 

@@ -123,7 +123,7 @@ def sentence(figures: Headline) -> str:
         parts.append(f"encodes {rounded(times)} times as many sentences a second{'' if known else ' as its teacher'}")
     if not parts:
         return "This run has no figure for both the student and its teacher."
-    last = (", and " if len(kept) > 1 or known > 1 else " and ").join([*parts[-2:]])
+    last = (", and " if len(kept) > 1 or known > 1 else " and ").join(parts[-2:])
     return f"The student {', '.join([*parts[:-2], last])}."
 
 
