@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sentence_distillery.crawl.options import Web
     from sentence_distillery.encoder.static_encoder import StaticEncoder
     from sentence_distillery.evaluation.results import Result
+    from sentence_distillery.serving.collection import Collection
 
 PROGRAM = "sentence-distillery"
 INPUT = "standard input"
@@ -261,39 +262,43 @@ def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[
 def explore(options: argparse.Namespace) -> None:
     """Look at an encoder and your texts in a browser; the same server answers OpenAI's /v1/embeddings."""
     from sentence_distillery.serving.collection import LIMIT
-    from sentence_distillery.serving.server import Serving, checked_key, read_collection, serve
+    from sentence_distillery.serving.server import checked_key, serve
 
     if options.static is not None:
         _write_page(options)
         return
-    serving = Serving(PORT if options.port is None else options.port, checked_key(options.key))
+    port, key = PORT if options.port is None else options.port, checked_key(options.key)
 
     # The texts may take a minute, so a wrong key is refused before them.
-    encoder = _encoder(options)
-    limit = LIMIT if options.limit is None else options.limit
-    collection = read_collection(encoder, [Path(given) for given in options.texts], _reading(options), limit)
+    collection = _collection(options, _encoder(options), LIMIT)
     name = Path(options.model).resolve().name
-    log.info("%s texts; %r under the name '%s'", f"{len(collection.texts):,}", encoder, name)
-    serve(collection, name, serving, lambda address: print(address, flush=True))
+    log.info("%s texts; %r under the name '%s'", f"{len(collection.texts):,}", collection.encoder, name)
+    serve(collection, name, port, key, lambda address: print(address, flush=True))
 
 
 def _write_page(options: argparse.Namespace) -> None:
     """Write the page as a folder of static files."""
     from sentence_distillery.serving import static_site
-    from sentence_distillery.serving.server import read_collection
 
     if options.port is not None or options.key is not None:
         raise InputError("--static writes files and starts no server: leave --port and --key out.")
     encoder = _encoder(options)
     static_site.check_encoder(encoder)
     static_site.check_directory(options.static)
-    limit = static_site.LIMIT if options.limit is None else options.limit
 
     # Nothing is read before it is known that the page can be written
-    collection = read_collection(encoder, [Path(given) for given in options.texts], _reading(options), limit)
+    collection = _collection(options, encoder, static_site.LIMIT)
     size = static_site.write_site(collection, Path(options.model).resolve().name, options.static)
     texts = f"{len(collection.texts):,} texts" + (f", {collection.left_out:,} left out" * bool(collection.left_out))
     log.info("%s in %s, %s MB; open %s", texts, options.static, f"{size / 1e6:.1f}", options.static / "index.html")
+
+
+def _collection(options: argparse.Namespace, encoder: "StaticEncoder", limit: int) -> "Collection":
+    """Read the texts to explore, at most `limit` if the user gives no other number."""
+    from sentence_distillery.serving.server import read_collection
+
+    texts = [Path(given) for given in options.texts]
+    return read_collection(encoder, texts, _reading(options), limit if options.limit is None else options.limit)
 
 
 def crawl(options: argparse.Namespace) -> None:

@@ -107,9 +107,7 @@ def _digest(key: str) -> bytes:
 def _with_safe_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in SAFE_HEADERS.items():
-                headers[name] = value
+            MutableHeaders(scope=message).update(SAFE_HEADERS)
         await send(message)
 
     return sending

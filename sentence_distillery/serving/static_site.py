@@ -88,7 +88,6 @@ def write_site(collection: Collection, name: str, directory: Path) -> int:
     # Named by its content, so that a browser never mixes an old file from its cache with new ones.
     folder = f"data-{data.finish(_about(collection, name))}"
 
-    # Whole or not at all, as all files of this library.
     with atomic_directory(directory) as partial:
         (partial / folder).mkdir()
         for part, text in data.scripts.items():
@@ -183,13 +182,12 @@ def _about(collection: Collection, name: str) -> dict[str, object]:
 def _content(collection: Collection) -> dict[str, object]:
     """Return texts and columns as the page shows them, and the map with a place for each text."""
     drawn = draw(collection.vectors)
-    places = [drawn.place(row) for row in range(len(collection.texts))]
     return {
         "texts": [cut(text, SHOWN) for text in collection.texts],
         "columns": {name: [cut(value, VALUE) for value in values] for name, values in collection.columns.items()},
         "map": {
             "drawn": drawn.drawn.tolist(),
-            "places": [None if place is None else [round(float(number), 4) for number in place] for place in places],
+            "places": [drawn.place(row) for row in range(len(collection.texts))],
             "method": drawn.method,
             "kept": drawn.kept,
         },
