@@ -7,7 +7,7 @@ every text is one sentence, unchanged.
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -159,24 +159,17 @@ def read_articles(texts: Texts, reading: Reading, by_line: bool = False) -> Iter
 
     # Known paths are checked at once; those of a generator when they come.
     if isinstance(texts, list | tuple):
-        check_options(reading, {format for _, format in files_to_read(filter(_is_path, texts), reading)})
+        paths = [text for text in texts if isinstance(text, Path)]
+        check_options(reading, {format for _, format in files_to_read(paths, reading)})
     for index, text in enumerate(texts):
         if isinstance(text, Path):
             for file, format in files_to_read([text], reading):
-                yield from _read_file(file, format, reading, by_line)
+                source = whole_surrogates(file.parent.name if format in WHOLE else file.stem)
+                yield from ((source, text) for text, _ in read_texts(file, format, reading, by_line))
         elif isinstance(text, str):
             yield "texts", whole_surrogates(text)
         else:
             raise TypeError(f"texts[{index}] is {_shown(text)}, neither a str nor a Path; leave it out.")
-
-
-def _is_path(text: object) -> TypeGuard[Path]:
-    return isinstance(text, Path)
-
-
-def _read_file(path: Path, format: str, reading: Reading, by_line: bool) -> Iterator[Article]:
-    source = whole_surrogates(path.parent.name if format in WHOLE else path.stem)
-    yield from ((source, text) for text, _ in read_texts(path, format, reading, by_line))
 
 
 def _shown(value: object) -> str:

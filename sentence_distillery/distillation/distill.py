@@ -10,6 +10,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -232,16 +233,9 @@ def distill(
             write_trials(directory / "sizes.csv", trials)
         made_from = card(None, language, seed, len(trained.curve), corpus.teacher, used.kept, student.start_from)
 
-    # A new encoder, because the one that was trained has no model card.
-    return StaticEncoder(
-        encoder.tokenizer,
-        encoder.stored,
-        step=encoder.step,
-        made_from=made_from,
-        lexical=encoder.lexical,
-        lexical_weight=encoder.lexical_weight,
-        search_weight=encoder.search_weight,
-    )
+    # A new encoder, because the one that was trained does not know its origin.
+    model = replace(encoder.model, made_from=made_from)
+    return StaticEncoder(model, lexical_weight=encoder.lexical_weight, search_weight=encoder.search_weight)
 
 
 def texts_to_embed(

@@ -19,11 +19,17 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from sentence_distillery.distillation.glove import glove_words
+from sentence_distillery.distillation.label_files import (
+    READ,
+    embedding_array,
+    embedding_column,
+    sentence_ids,
+    soft_label_schema,
+    word_schema,
+)
 from sentence_distillery.distillation.options import SoftLabels
 from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms, word_pieces
 from sentence_distillery.encoder.tokenizer import bare, is_term, is_word
@@ -45,7 +51,6 @@ from sentence_distillery.teachers.vectors import VectorTable
 
 WORDS = "words.parquet"
 TEACHER = "teacher.json"
-READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])  # of a corpus
 HELD_OUT = "held_out.parquet"  # of a corpus as of its labels; corpus.schema has the name too, and is not imported
 ABSENT = 0.1  # share of the sentences that may have no vector
 NAMED = 3  # of them in a message
@@ -55,31 +60,6 @@ CHUNK = 2_000  # texts to join at a time
 Source = Callable[[], list[str]]  # reads some texts
 
 log = logging.getLogger(__name__)
-
-
-def sentence_ids(document: pa.ChunkedArray, position: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Compute document * 2^20 + position, one int64 that names a sentence of the corpus."""
-    return pc.add(pc.shift_left(document, 20), position.cast(pa.int64()))
-
-
-def soft_label_schema(dimension: int) -> pa.Schema:
-    return pa.schema([("sentence", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
-
-
-def word_schema(dimension: int) -> pa.Schema:
-    return pa.schema([("word", pa.string()), ("count", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
-
-
-def embedding_column(vectors: NDArray[np.floating]) -> pa.FixedSizeListArray:
-    """Turn (rows, dimension) numbers into a column of float16 lists."""
-    return pa.FixedSizeListArray.from_arrays(vectors.astype(np.float16).ravel(), vectors.shape[1])
-
-
-def embedding_array(column: pa.ChunkedArray) -> NDArray[np.float16]:
-    """Turn a column of float16 lists into a (rows, dimension) array."""
-    dimension = column.type.list_size
-    chunks = [chunk.flatten().to_numpy(zero_copy_only=True).reshape(-1, dimension) for chunk in column.chunks]
-    return np.concatenate(chunks) if chunks else np.zeros((0, dimension), dtype=np.float16)
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,16 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from sentence_distillery.distillation.lexical import with_lexical_channel
-from sentence_distillery.distillation.options import StudentOptions
-from sentence_distillery.distillation.soft_labels import (
-    HELD_OUT,
+from sentence_distillery.distillation.label_files import (
     READ,
-    TEACHER,
-    WORDS,
     embedding_array,
-    part_texts,
-    refuse_dimension,
     sentence_ids,
     soft_label_schema,
     word_schema,
 )
+from sentence_distillery.distillation.lexical import with_lexical_channel
+from sentence_distillery.distillation.options import StudentOptions
+from sentence_distillery.distillation.soft_labels import HELD_OUT, TEACHER, WORDS, part_texts, refuse_dimension
 from sentence_distillery.distillation.start import (
     further_tokens,
     initial_table,
