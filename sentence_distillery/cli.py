@@ -427,9 +427,6 @@ def _encoder(options: argparse.Namespace) -> "StaticEncoder":
         raise InputError(str(error)) from error
 
 
-Adds = Callable[[argparse.ArgumentParser], None]
-
-
 def _encode_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", help=f".txt with a text per line, or {TABLES}; - reads lines from standard input")
     parser.add_argument(
@@ -687,7 +684,7 @@ def _model_revision_argument(parser: argparse.ArgumentParser) -> None:
 
 
 # Command -> (its function, the function that adds its arguments, the extra that it needs)
-COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], Adds, str]] = {
+COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], Callable[[argparse.ArgumentParser], None], str]] = {
     "encode": (encode, _encode_arguments, "tables"),
     "similarity": (similarity, _similarity_arguments, ""),
     "distill": (distill, _distill_arguments, "distill"),

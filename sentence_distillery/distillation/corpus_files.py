@@ -4,6 +4,7 @@ Every text is a separate article, so that cleaning can identify its language and
 every text is one sentence, unchanged.
 """
 
+import shutil
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -18,7 +19,7 @@ from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
 from sentence_distillery.corpus.tables.formats import WHOLE
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read, read_texts
-from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
+from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
 from sentence_distillery.io.unicode import whole_surrogates
@@ -68,9 +69,7 @@ def write_sentences(
         if not found:
             raise InputError(NOTHING.format(named(texts)))
     _clean(articles, directory, options, fingerprints, counters, held_out)
-    for part in table_parts(articles):
-        part.unlink()
-    articles.rmdir()
+    shutil.rmtree(articles)
 
 
 def _clean(

@@ -72,7 +72,7 @@ class LabelDirectories:
 
 
 def joined(stores: list[LabelStore], texts: list[str]) -> pa.ChunkedArray:
-    """Read the soft label of each text: its embedding, or those of several teachers, concatenated, at unit length each.
+    """Read the soft label of each text: its embedding, or those of several teachers, at unit length each.
 
     Each is divided by the root of their number, so that a cosine is the mean of the teachers' cosines. The soft label
     of a text for which one of them has no vector is zero.
@@ -259,8 +259,7 @@ def label(
     """Write the soft labels of a corpus, of its held-out sentences and of its words.
 
     `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, held_out.parquet if some sentences
-    are held out, words.parquet and teacher.json. No student is trained on the labels of held-out sentences. The soft
-    label of a text is the teachers' concatenated embeddings, each of unit length if there are several.
+    are held out, words.parquet and teacher.json. No student is trained on the labels of held-out sentences.
 
     `where` says whether a cluster embeds. The counters count the sentences, those without a vector as dropped. `own`
     words and terms get their own soft label, too. `least` is the dimension of the student, which a soft label must

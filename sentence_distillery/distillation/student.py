@@ -1,6 +1,5 @@
 """Train a student on the soft labels of a corpus: the static one, or paper 1's own."""
 
-import csv
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +42,7 @@ from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, static_to
 from sentence_distillery.evaluation.protocols.metrics import similarity_figures
 from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet, Split
-from sentence_distillery.io.artifacts import InputError, atomic_file, read_json, read_table, table_parts
+from sentence_distillery.io.artifacts import InputError, read_json, read_table, table_parts, write_rows
 from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.contents import Labeller
 from sentence_distillery.io.counters import Counters
@@ -335,10 +334,7 @@ def relational_remedy(rate: float, relational_weight: float) -> str:
 def write_curve(target: Path, curve: Curve) -> None:
     """Write a CSV row for each epoch, with the columns that every epoch has."""
     columns = [name for name in curve[0] if all(name in row for row in curve)]
-    with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["epoch", *columns], lineterminator="\n", extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows({"epoch": epoch} | row for epoch, row in enumerate(curve, start=1))
+    write_rows(target, ["epoch", *columns], ({"epoch": epoch} | row for epoch, row in enumerate(curve, start=1)))
 
 
 def card(

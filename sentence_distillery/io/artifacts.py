@@ -10,7 +10,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -136,9 +136,8 @@ def check_kind(path: Path) -> None:
 def read_json(path: Path, schema: Any) -> Any:
     """Read a JSON file that fits a schema: a type that pydantic knows. No text is taken for a number.
 
-    Raises:
-        InputError: If the file is missing, is not JSON, has another content or is not the one that was written; the
-            message has the file, the place in it, what is there, and the remedy.
+    Raises InputError if the file is missing, is not JSON, has another content or is not the one that was written; the
+    message has the file, the place in it, what is there, and the remedy.
     """
     check_kind(path)
     try:
@@ -165,7 +164,9 @@ def _problem(detail: Any) -> str:
     place = ".".join(map(str, detail["loc"])) or "the whole file"
     if detail["type"] == "value_error":  # concerns several values, which the message names
         return f"{place}: {detail['ctx']['error']}"
-    return f"{place}: {detail['msg']}" + ("" if detail["type"] == "missing" else f", found {_short(detail['input'])}")
+    found = repr(detail["input"])
+    shown = found if len(found) <= 60 else f"{found[:60]}…"
+    return f"{place}: {detail['msg']}" + ("" if detail["type"] == "missing" else f", found {shown}")
 
 
 @cache
@@ -179,28 +180,16 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
-
-
 def read_rows(
     path: Path, columns: Mapping[str, Callable[[str], object]], tables: Sequence[Sequence[str]] = ()
 ) -> list[dict[str, str]]:
-    """Read a CSV table; lines that start with # are comments.
+    """Read the rows of a CSV table in UTF-8, by column; lines that start with # are comments.
 
-    Args:
-        path: The file, in UTF-8.
-        columns: A function for each column that the table must have, which raises ValueError for a wrong value. Other
-            columns are kept as they are.
-        tables: If given, the table has exactly the columns of one of these, in any order.
+    `columns` has a function for each column that the table must have, which raises ValueError for a wrong value; others
+    are kept as they are. If `tables` are given, the table has exactly the columns of one of them, in any order.
 
-    Returns:
-        A row for each line after the first, by column.
-
-    Raises:
-        InputError: If the file is missing or not such a table, a row has more or fewer fields than the first line, a
-            value is wrong, or the file is not the one that was written; the message has the file and the row.
+    Raises InputError if the file is missing or not such a table, a row has more or fewer fields than the first line, a
+    value is wrong, or the file is not the one that was written; the message has the file and the row.
     """
     check_kind(path)
     try:
@@ -231,6 +220,14 @@ def _check_row(path: Path, number: int, row: dict[str, str], columns: Mapping[st
             read(row[name])
         except ValueError as error:
             raise unreadable(path, f"row {number}, {name}: {error}") from error
+
+
+def write_rows(target: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
+    """Write the `columns` of rows as a CSV table, which `read_rows` reads."""
+    with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def finite(text: str) -> float:

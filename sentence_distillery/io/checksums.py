@@ -56,11 +56,7 @@ def note(target: Path) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Compare a file with its SHA-256, if that is known.
-
-    Raises:
-        InputError: If the bytes are others than those that were written.
-    """
+    """Compare a file with its SHA-256, if that is known; raises InputError if it is another one."""
     known = _ledgers[-1].known.get(path.as_posix()) if _ledgers else None
     if known is None:
         return

@@ -24,9 +24,8 @@ PREFIX = "undefined: "
 class Unavailable:
     """A value in place of a result that this run does not have, with the reason.
 
-    Example:
-        >>> Unavailable("all predictions are alike").reason
-        'all predictions are alike'
+    >>> Unavailable("all predictions are alike").reason
+    'all predictions are alike'
     """
 
     reason: str
@@ -64,9 +63,8 @@ def read_unavailable(path: Path) -> Unavailable | None:
 def to_text(unavailable: Unavailable) -> str:
     """Return the text that results.csv has in place of a figure.
 
-    Example:
-        >>> to_text(Unavailable("all predictions are alike"))
-        'undefined: all predictions are alike'
+    >>> to_text(Unavailable("all predictions are alike"))
+    'undefined: all predictions are alike'
     """
     return PREFIX + unavailable.reason
 

@@ -54,12 +54,9 @@ class DomainSection:
 def domain_section(
     rows: Sequence[Result], seeds: Sequence[Sequence[Result]], trials: Sequence[Mapping[str, str]] = ()
 ) -> DomainSection:
-    """Make the tables and charts of reports/domain.csv.
+    """Make the tables and charts of the figures of reports/domain.csv, and of those of each other seed.
 
-    Args:
-        rows: Its figures.
-        seeds: Those of each other seed.
-        trials: Rows of reports/curves/student_size.csv: the students of the size that was ordered, if one was.
+    `trials` are the rows of reports/curves/student_size.csv: the students of the size that was ordered, if one was.
     """
     spreads = {(row.system, row.dataset, row.protocol, row.metric): row.spread for row in over_seeds(rows, seeds)}
     rows = [replace(row, spread=spreads.get((row.system, row.dataset, row.protocol, row.metric))) for row in rows]

@@ -57,13 +57,10 @@ class Headline:
 
 
 def headline(rows: Sequence[Result], sets: Mapping[str, Any], draws: Draws | None = None) -> Headline:
-    """Pick the headline figures from results.csv.
+    """Pick the headline figures from those of results.csv.
 
-    Args:
-        rows: Its figures.
-        sets: The content of provenance.json on each set.
-        draws: The content of draws.json, from which the student's intervals come; those of the other systems come from
-            the number of pairs.
+    `sets` is the content of provenance.json, `draws` that of draws.json, from which the student's intervals come; those
+    of the other systems come from the number of pairs.
     """
     by_set: dict[tuple[str, str], dict[str, Result]] = {}
     speed = {}

@@ -158,13 +158,9 @@ def _index(given: str, count: int) -> int:
 
 
 def application(collection: Collection, name: str, hosts: Iterable[str], key: str | None = None) -> ASGIApp:
-    """Make the guarded ASGI application that serves a student and its texts.
+    """Make the guarded application that serves a student and its texts; `hosts` and `key` are those of `Guard`.
 
-    Args:
-        collection: The texts, with the student.
-        name: The student's name in OpenAI's interface and on the page.
-        hosts: What a request's Host header may say.
-        key: The key to ask for; None asks for none.
+    `name` is the student's in OpenAI's interface and on the page.
     """
     page, embeddings = Page(collection, name), Embeddings(collection.encoder, name)
     routes = [

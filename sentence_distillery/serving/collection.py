@@ -149,12 +149,9 @@ class Collection:
         return None if self.teacher is None else self._nearest(self.teacher, self.teacher[index], count, where, index)
 
     def groups(self, neighbours: Sequence[Neighbour], count: int, vectors: Floats | None = None) -> list[Group]:
-        """Group neighbours that are nearly the same text, those with a cosine of NEAR or more.
+        """Put neighbours that are nearly the same text, with a cosine of NEAR or more, in at most `count` groups.
 
-        Args:
-            neighbours: In their order; the first of each group comes first.
-            count: The most groups; a neighbour of none of them is left out.
-            vectors: (texts, dimension) float32, the teacher's for its neighbours; None: the student's.
+        A neighbour of none of them is left out. `vectors` are the teacher's for its neighbours; None: the student's.
         """
         vectors = self.vectors if vectors is None else vectors
         firsts: list[Neighbour] = []

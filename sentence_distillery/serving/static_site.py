@@ -68,9 +68,8 @@ class Data:
 def write_site(collection: Collection, name: str, directory: Path) -> int:
     """Write the folder, whole or not at all, and return the bytes of all files.
 
-    Raises:
-        InputError: If the student is one that JavaScript does not compute, the directory holds anything else or cannot
-            be written, or the encoder in JavaScript is not there.
+    Raises InputError if the student is one that JavaScript does not compute, the directory holds anything else or
+    cannot be written, or the encoder in JavaScript is not there.
     """
     check_encoder(collection.encoder)
     check_directory(directory)
