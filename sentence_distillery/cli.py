@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -212,7 +213,7 @@ def _print(result: "Result") -> None:
 
 def compress(options: argparse.Namespace) -> None:
     """Write a smaller encoder: fewer dimensions, bits or words; or one for onnxruntime and JavaScript."""
-    from sentence_distillery.encoder import compression
+    from sentence_distillery.encoder.compression import compress
 
     _refuse_without(options, ("text_column", "read_as", "quoting"), options.texts, "--texts")
     encoder = _encoder(options)
@@ -230,12 +231,12 @@ def compress(options: argparse.Namespace) -> None:
         reading = _reading(options)
         articles = read_articles(_texts([options.texts], reading), reading, by_line=True)
         texts = [text for _, text in articles]
-    precision = compression.Precision(options.precision or "levels")
     if options.megabytes is not None:
         smaller = _of_size(encoder, options, texts)
     else:
-        smaller = compression.compress(
-            encoder, dimension=options.dimension, vocabulary=options.vocabulary, precision=precision.value, texts=texts
+        precision = options.precision or "levels"
+        smaller = compress(
+            encoder, dimension=options.dimension, vocabulary=options.vocabulary, precision=precision, texts=texts
         )
     save = smaller.save_onnx if options.format == "onnx" else smaller.save_pretrained
     save(options.output)
@@ -328,17 +329,12 @@ def _web(options: argparse.Namespace) -> "Web":
     from sentence_distillery.crawl.options import Site, Web
 
     # Sections of one host are one site, since politeness, limits and boilerplate count by site.
-    hosts = list(dict.fromkeys(urlsplit(url).netloc.lower() for url in options.sections))
+    hosts: dict[str, list[str]] = {}
+    for url in options.sections:
+        hosts.setdefault(urlsplit(url).netloc.lower(), []).append(url)
     sites = [
-        Site(
-            name=host,
-            hosts=[host],
-            sections=[url for url in options.sections if urlsplit(url).netloc.lower() == host],
-            sitemaps=[],
-            feeds=[],
-            articles=options.articles,
-        )
-        for host in hosts
+        Site(name=host, hosts=[host], sections=urls, sitemaps=[], feeds=[], articles=options.articles)
+        for host, urls in hosts.items()
     ]
     return Web(
         snapshot=options.snapshot,
@@ -387,15 +383,7 @@ def _texts(given: Sequence[str], reading: "Reading") -> "Path | list[Path] | Ite
         check_options(reading, {format for _, format in files_to_read(files, reading)})
     else:
         _check_lines_of_input(reading)
-    return _each(given)
-
-
-def _each(given: Sequence[str]) -> "Iterator[str | Path]":
-    for name in given:
-        if name == "-":
-            yield from _input_lines()
-        else:
-            yield Path(name)
+    return chain.from_iterable(_input_lines() if name == "-" else [Path(name)] for name in given)
 
 
 def _input_lines() -> Iterator[str]:

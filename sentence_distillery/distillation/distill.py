@@ -9,7 +9,7 @@ import logging
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -378,17 +378,14 @@ def _options(section: AnySection, **changes: Any) -> AnySection:
 @contextmanager
 def _working(given: str | Path | None) -> Iterator[Path]:
     """Yield the directory to work in, a temporary one if none is given."""
-    if given is None:
-        with tempfile.TemporaryDirectory(prefix="distill-") as temporary:
-            yield Path(temporary)
-        return
+    with tempfile.TemporaryDirectory(prefix="distill-") if given is None else nullcontext(given) as place:
+        directory = Path(place)
+        if directory.exists() and not directory.is_dir():
+            raise InputError(f"{setting('working_directory', directory)} is not a directory; name another one.")
 
-    # It may be there from an interrupted call, which goes on in it.
-    directory = Path(given)
-    if directory.exists() and not directory.is_dir():
-        raise InputError(f"{setting('working_directory', directory)} is not a directory; name another one.")
-    directory.mkdir(parents=True, exist_ok=True)
-    yield directory
+        # It may be there from an interrupted call, which goes on in it.
+        directory.mkdir(parents=True, exist_ok=True)
+        yield directory
 
 
 def _summary(counters: Counters) -> str:
