@@ -213,17 +213,22 @@ def _print(result: "Result") -> None:
 
 def compress(options: argparse.Namespace) -> None:
     """Write a smaller encoder: fewer dimensions, bits or words; or one for onnxruntime and JavaScript."""
-    from sentence_distillery.encoder.compression import compress
-
     _refuse_without(options, ("text_column", "read_as", "quoting"), options.texts, "--texts")
     encoder = _encoder(options)
     given = (options.dimension, options.precision, options.texts, options.megabytes, options.vocabulary)
 
-    # Without a wish for a size the model is only written in another format, layers included.
-    if options.format == "onnx" and given == (None,) * len(given):
-        encoder.save_onnx(options.output)  # as it is stored, with its layers
-        log.info("%r in %s", encoder, options.output)
-        return
+    # Without a wish for a size the model is only written in another format, as it is stored, layers included.
+    if options.format == "model" or any(each is not None for each in given):
+        encoder = _smaller(encoder, options)
+    save = encoder.save_onnx if options.format == "onnx" else encoder.save_pretrained
+    save(options.output)
+    log.info("%r in %s", encoder, options.output)
+
+
+def _smaller(encoder: "StaticEncoder", options: argparse.Namespace) -> "StaticEncoder":
+    """Compress an encoder as the options say."""
+    from sentence_distillery.encoder.compression import compress
+
     texts = None
     if options.texts is not None:
         from sentence_distillery.distillation.corpus_files import read_articles
@@ -232,15 +237,14 @@ def compress(options: argparse.Namespace) -> None:
         articles = read_articles(_texts([options.texts], reading), reading, by_line=True)
         texts = [text for _, text in articles]
     if options.megabytes is not None:
-        smaller = _of_size(encoder, options, texts)
-    else:
-        precision = options.precision or "levels"
-        smaller = compress(
-            encoder, dimension=options.dimension, vocabulary=options.vocabulary, precision=precision, texts=texts
-        )
-    save = smaller.save_onnx if options.format == "onnx" else smaller.save_pretrained
-    save(options.output)
-    log.info("%r in %s", smaller, options.output)
+        return _of_size(encoder, options, texts)
+    return compress(
+        encoder,
+        dimension=options.dimension,
+        vocabulary=options.vocabulary,
+        precision=options.precision or "levels",
+        texts=texts,
+    )
 
 
 def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[str] | None) -> "StaticEncoder":
