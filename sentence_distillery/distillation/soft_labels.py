@@ -2,7 +2,7 @@
 
 If there are several teachers, their embeddings are concatenated.
 
-Embeddings are cached between runs by text (encoders/label_store.py): of a corpus that has grown, only new text is
+Embeddings are cached between runs by text (teachers/label_store.py): of a corpus that has grown, only new text is
 embedded. An interrupted run resumes after its last file of 2,000 texts.
 
 A teacher that is a file of vectors may lack some texts. Their soft labels are zero: no student is trained on such a

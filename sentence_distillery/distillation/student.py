@@ -122,13 +122,8 @@ class Vocabulary:
 
     def with_words(self, further: list[str]) -> "Vocabulary":
         """Add words that do not occur and that the teacher has not embedded."""
-        counts = np.zeros(len(further), self.counts.dtype)
-        embeddings = np.zeros((len(further), self.embeddings.shape[1]), self.embeddings.dtype)
-        return Vocabulary(
-            [*self.words, *further],
-            np.concatenate([self.counts, counts]),
-            np.concatenate([self.embeddings, embeddings]),
-        )
+        rows = (0, len(further))
+        return Vocabulary([*self.words, *further], np.pad(self.counts, rows), np.pad(self.embeddings, (rows, (0, 0))))
 
 
 @dataclass(frozen=True, eq=False)
