@@ -151,11 +151,6 @@ class Counted:
         return {word: counts.get(word, 0) for word in (*known, *added)}
 
 
-def tokenizer_of(encoder: TextEncoder) -> Tokenizer | None:
-    """Return the tokenizer of a transformer; no other teacher has one that is known."""
-    return encoder.tokenizer.backend_tokenizer if isinstance(encoder, TransformerEncoder) else None
-
-
 def additional_words(known: Container[str], count: int) -> list[str]:
     """Return GloVe's most frequent words that are not `known` and no tokenizer cuts; InputError if it lacks some."""
     if count == 0:
@@ -273,9 +268,11 @@ def label(
     stores = [LabelStore(load_teacher(teacher), settings.precision, directories.kept) for teacher in teachers]
     refuse_dimension(least, dimension(stores))  # before they embed the corpus, which takes long
 
-    # The first teacher cuts rare words into pieces, which get labels as well as the words.
+    # The first teacher cuts rare words into pieces, which get labels as well as the words, if it is a transformer.
+    cutting = stores[0].encoder
+    tokenizer = cutting.tokenizer.backend_tokenizer if isinstance(cutting, TransformerEncoder) else None
     counted = Counted.of(parts)
-    words = counted.vocabulary(tokenizer_of(stores[0].encoder), settings, own)
+    words = counted.vocabulary(tokenizer, settings, own)
     log.info("%s texts, %s words", f"{counted.texts:,}", f"{len(words):,}")
 
     # Held-out sentences get labels, too: the stage `domain` compares encoders on them.

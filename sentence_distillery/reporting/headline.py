@@ -77,13 +77,12 @@ def headline(rows: Sequence[Result], sets: Mapping[str, Any], draws: Draws | Non
         system: [by_set[place].get(system) for place in places]
         for system in unique(system for place in places for system in by_set[place])
     }
-    quality = {system: [_hundred(row) for row in each] for system, each in found.items()}
+    quality = {
+        system: [None if row is None or row.number is None else row.number * 100 for row in each]
+        for system, each in found.items()
+    }
     intervals = {system: [_interval(row, draws or {}) for row in each] for system, each in found.items()}
     return Headline([title(*place, sets) for place in places], quality, speed, not known, intervals)
-
-
-def _hundred(row: Result | None) -> float | None:
-    return None if row is None or row.number is None else row.number * 100
 
 
 def _interval(row: Result | None, draws: Draws) -> Ends | None:
