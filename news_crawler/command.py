@@ -44,17 +44,12 @@ def _web(options: argparse.Namespace) -> "Web":
     from news_crawler.options import Site, Web
 
     # Sections of one host are one site, since politeness, limits and boilerplate count by site.
-    hosts = list(dict.fromkeys(urlsplit(url).netloc.lower() for url in options.sections))
+    hosts: dict[str, list[str]] = {}
+    for url in options.sections:
+        hosts.setdefault(urlsplit(url).netloc.lower(), []).append(url)
     sites = [
-        Site(
-            name=host,
-            hosts=[host],
-            sections=[url for url in options.sections if urlsplit(url).netloc.lower() == host],
-            sitemaps=[],
-            feeds=[],
-            articles=options.articles,
-        )
-        for host in hosts
+        Site(name=host, hosts=[host], sections=urls, sitemaps=[], feeds=[], articles=options.articles)
+        for host, urls in hosts.items()
     ]
     return Web(
         snapshot=options.snapshot,

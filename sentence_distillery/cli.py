@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sentence_distillery.corpus.tables.reading import Reading
     from sentence_distillery.encoder.static_encoder import StaticEncoder
     from sentence_distillery.evaluation.results import Result
+    from sentence_distillery.serving.collection import Collection
 
 PROGRAM = "sentence-distillery"
 INPUT = "standard input"
@@ -213,17 +215,22 @@ def _print(result: "Result") -> None:
 
 def compress(options: argparse.Namespace) -> None:
     """Write a smaller encoder: fewer dimensions, bits or words; or one for onnxruntime and JavaScript."""
-    from sentence_distillery.encoder import compression
-
     _refuse_without(options, ("text_column", "read_as", "quoting"), options.texts, "--texts")
     encoder = _encoder(options)
     given = (options.dimension, options.precision, options.texts, options.megabytes, options.vocabulary)
 
-    # Without a wish for a size the model is only written in another format, layers included.
-    if options.format == "onnx" and given == (None,) * len(given):
-        encoder.save_onnx(options.output)  # as it is stored, with its layers
-        log.info("%r in %s", encoder, options.output)
-        return
+    # Without a wish for a size the model is only written in another format, as it is stored, layers included.
+    if options.format == "model" or any(each is not None for each in given):
+        encoder = _smaller(encoder, options)
+    save = encoder.save_onnx if options.format == "onnx" else encoder.save_pretrained
+    save(options.output)
+    log.info("%r in %s", encoder, options.output)
+
+
+def _smaller(encoder: "StaticEncoder", options: argparse.Namespace) -> "StaticEncoder":
+    """Compress an encoder as the options say."""
+    from sentence_distillery.encoder.compression import compress
+
     texts = None
     if options.texts is not None:
         from sentence_distillery.distillation.corpus_files import read_articles
@@ -231,16 +238,15 @@ def compress(options: argparse.Namespace) -> None:
         reading = _reading(options)
         articles = read_articles(_texts([options.texts], reading), reading, by_line=True)
         texts = [text for _, text in articles]
-    precision = compression.Precision(options.precision or "levels")
     if options.megabytes is not None:
-        smaller = _of_size(encoder, options, texts)
-    else:
-        smaller = compression.compress(
-            encoder, dimension=options.dimension, vocabulary=options.vocabulary, precision=precision.value, texts=texts
-        )
-    save = smaller.save_onnx if options.format == "onnx" else smaller.save_pretrained
-    save(options.output)
-    log.info("%r in %s", smaller, options.output)
+        return _of_size(encoder, options, texts)
+    return compress(
+        encoder,
+        dimension=options.dimension,
+        vocabulary=options.vocabulary,
+        precision=options.precision or "levels",
+        texts=texts,
+    )
 
 
 def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[str] | None) -> "StaticEncoder":
@@ -263,39 +269,43 @@ def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[
 def explore(options: argparse.Namespace) -> None:
     """Look at an encoder and your texts in a browser; the same server answers OpenAI's /v1/embeddings."""
     from sentence_distillery.serving.collection import LIMIT
-    from sentence_distillery.serving.server import Serving, checked_key, read_collection, serve
+    from sentence_distillery.serving.server import checked_key, serve
 
     if options.static is not None:
         _write_page(options)
         return
-    serving = Serving(PORT if options.port is None else options.port, checked_key(options.key))
+    port, key = PORT if options.port is None else options.port, checked_key(options.key)
 
     # The texts may take a minute, so a wrong key is refused before them.
-    encoder = _encoder(options)
-    limit = LIMIT if options.limit is None else options.limit
-    collection = read_collection(encoder, [Path(given) for given in options.texts], _reading(options), limit)
+    collection = _collection(options, _encoder(options), LIMIT)
     name = Path(options.model).resolve().name
-    log.info("%s texts; %r under the name '%s'", f"{len(collection.texts):,}", encoder, name)
-    serve(collection, name, serving, lambda address: print(address, flush=True))
+    log.info("%s texts; %r under the name '%s'", f"{len(collection.texts):,}", collection.encoder, name)
+    serve(collection, name, port, key, lambda address: print(address, flush=True))
 
 
 def _write_page(options: argparse.Namespace) -> None:
     """Write the page as a folder of static files."""
     from sentence_distillery.serving import static_site
-    from sentence_distillery.serving.server import read_collection
 
     if options.port is not None or options.key is not None:
         raise InputError("--static writes files and starts no server: leave --port and --key out.")
     encoder = _encoder(options)
     static_site.check_encoder(encoder)
     static_site.check_directory(options.static)
-    limit = static_site.LIMIT if options.limit is None else options.limit
 
     # Nothing is read before it is known that the page can be written
-    collection = read_collection(encoder, [Path(given) for given in options.texts], _reading(options), limit)
+    collection = _collection(options, encoder, static_site.LIMIT)
     size = static_site.write_site(collection, Path(options.model).resolve().name, options.static)
     texts = f"{len(collection.texts):,} texts" + (f", {collection.left_out:,} left out" * bool(collection.left_out))
     log.info("%s in %s, %s MB; open %s", texts, options.static, f"{size / 1e6:.1f}", options.static / "index.html")
+
+
+def _collection(options: argparse.Namespace, encoder: "StaticEncoder", limit: int) -> "Collection":
+    """Read the texts to explore, at most `limit` if the user gives no other number."""
+    from sentence_distillery.serving.server import read_collection
+
+    texts = [Path(given) for given in options.texts]
+    return read_collection(encoder, texts, _reading(options), limit if options.limit is None else options.limit)
 
 
 def clean(options: argparse.Namespace) -> None:
@@ -334,15 +344,7 @@ def _texts(given: Sequence[str], reading: "Reading") -> "Path | list[Path] | Ite
         check_options(reading, {format for _, format in files_to_read(files, reading)})
     else:
         _check_lines_of_input(reading)
-    return _each(given)
-
-
-def _each(given: Sequence[str]) -> "Iterator[str | Path]":
-    for name in given:
-        if name == "-":
-            yield from _input_lines()
-        else:
-            yield Path(name)
+    return chain.from_iterable(_input_lines() if name == "-" else [Path(name)] for name in given)
 
 
 def _input_lines() -> Iterator[str]:

@@ -23,7 +23,8 @@ from measurements.sets import collected
 from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
-from sentence_distillery.distillation.soft_labels import embed_missing, embedding_array, joined, part_texts
+from sentence_distillery.distillation.label_files import embedding_array
+from sentence_distillery.distillation.soft_labels import embed_missing, joined, part_texts
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.io.artifacts import InputError, table_parts

@@ -4,10 +4,11 @@ Every text is a separate article, so that cleaning can identify its language and
 every text is one sentence, unchanged.
 """
 
+import shutil
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
 from sentence_distillery.corpus.tables.formats import WHOLE
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read, read_texts
-from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
+from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
 from sentence_distillery.io.unicode import whole_surrogates
@@ -68,9 +69,7 @@ def write_sentences(
         if not found:
             raise InputError(NOTHING.format(named(texts)))
     _clean(articles, directory, options, fingerprints, counters, held_out)
-    for part in table_parts(articles):
-        part.unlink()
-    articles.rmdir()
+    shutil.rmtree(articles)
 
 
 def _clean(
@@ -159,24 +158,17 @@ def read_articles(texts: Texts, reading: Reading, by_line: bool = False) -> Iter
 
     # Known paths are checked at once; those of a generator when they come.
     if isinstance(texts, list | tuple):
-        check_options(reading, {format for _, format in files_to_read(filter(_is_path, texts), reading)})
+        paths = [text for text in texts if isinstance(text, Path)]
+        check_options(reading, {format for _, format in files_to_read(paths, reading)})
     for index, text in enumerate(texts):
         if isinstance(text, Path):
             for file, format in files_to_read([text], reading):
-                yield from _read_file(file, format, reading, by_line)
+                source = whole_surrogates(file.parent.name if format in WHOLE else file.stem)
+                yield from ((source, text) for text, _ in read_texts(file, format, reading, by_line))
         elif isinstance(text, str):
             yield "texts", whole_surrogates(text)
         else:
             raise TypeError(f"texts[{index}] is {_shown(text)}, neither a str nor a Path; leave it out.")
-
-
-def _is_path(text: object) -> TypeGuard[Path]:
-    return isinstance(text, Path)
-
-
-def _read_file(path: Path, format: str, reading: Reading, by_line: bool) -> Iterator[Article]:
-    source = whole_surrogates(path.parent.name if format in WHOLE else path.stem)
-    yield from ((source, text) for text, _ in read_texts(path, format, reading, by_line))
 
 
 def _shown(value: object) -> str:

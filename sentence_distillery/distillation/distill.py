@@ -9,7 +9,8 @@ import logging
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -232,16 +233,9 @@ def distill(
             write_trials(directory / "sizes.csv", trials)
         made_from = card(None, language, seed, len(trained.curve), corpus.teacher, used.kept, student.start_from)
 
-    # A new encoder, because the one that was trained has no model card.
-    return StaticEncoder(
-        encoder.tokenizer,
-        encoder.stored,
-        step=encoder.step,
-        made_from=made_from,
-        lexical=encoder.lexical,
-        lexical_weight=encoder.lexical_weight,
-        search_weight=encoder.search_weight,
-    )
+    # A new encoder, because the one that was trained does not know its origin.
+    model = replace(encoder.model, made_from=made_from)
+    return StaticEncoder(model, lexical_weight=encoder.lexical_weight, search_weight=encoder.search_weight)
 
 
 def texts_to_embed(
@@ -384,17 +378,14 @@ def _options(section: AnySection, **changes: Any) -> AnySection:
 @contextmanager
 def _working(given: str | Path | None) -> Iterator[Path]:
     """Yield the directory to work in, a temporary one if none is given."""
-    if given is None:
-        with tempfile.TemporaryDirectory(prefix="distill-") as temporary:
-            yield Path(temporary)
-        return
+    with tempfile.TemporaryDirectory(prefix="distill-") if given is None else nullcontext(given) as place:
+        directory = Path(place)
+        if directory.exists() and not directory.is_dir():
+            raise InputError(f"{setting('working_directory', directory)} is not a directory; name another one.")
 
-    # It may be there from an interrupted call, which goes on in it.
-    directory = Path(given)
-    if directory.exists() and not directory.is_dir():
-        raise InputError(f"{setting('working_directory', directory)} is not a directory; name another one.")
-    directory.mkdir(parents=True, exist_ok=True)
-    yield directory
+        # It may be there from an interrupted call, which goes on in it.
+        directory.mkdir(parents=True, exist_ok=True)
+        yield directory
 
 
 def _summary(counters: Counters) -> str:

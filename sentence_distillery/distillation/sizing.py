@@ -10,7 +10,6 @@ only compared texts have may be missing, as it will be in texts to come. The stu
 texts.
 """
 
-import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from sentence_distillery.encoder.compression import (
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.protocols.neighbours import recalls
-from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.io.artifacts import InputError, write_rows
 from sentence_distillery.io.errors import setting
 
 SHARES = (1.0, 0.75, 0.5, 0.35, 0.25)  # of the vocabulary
@@ -167,10 +166,7 @@ def trial_lines(trials: Iterable[Trial]) -> Iterator[str]:
 
 def write_trials(target: Path, trials: Iterable[Trial]) -> None:
     """Write a CSV file with a row for each trial, the best first; without trials, only its header."""
-    with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(astuple(trial) for trial in trials)
+    write_rows(target, COLUMNS, (dict(zip(COLUMNS, astuple(trial), strict=True)) for trial in trials))
 
 
 def _sizes(encoder: StaticEncoder, precision: Precision) -> tuple[float, float]:

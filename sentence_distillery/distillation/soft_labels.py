@@ -2,7 +2,7 @@
 
 If there are several teachers, their embeddings are concatenated.
 
-Embeddings are cached between runs by text (encoders/label_store.py): of a corpus that has grown, only new text is
+Embeddings are cached between runs by text (teachers/label_store.py): of a corpus that has grown, only new text is
 embedded. An interrupted run resumes after its last file of 2,000 texts.
 
 A teacher that is a file of vectors may lack some texts. Their soft labels are zero: no student is trained on such a
@@ -19,11 +19,17 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from sentence_distillery.distillation.glove import glove_words
+from sentence_distillery.distillation.label_files import (
+    READ,
+    embedding_array,
+    embedding_column,
+    sentence_ids,
+    soft_label_schema,
+    word_schema,
+)
 from sentence_distillery.distillation.options import SoftLabels
 from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms, word_pieces
 from sentence_distillery.encoder.tokenizer import bare, is_term, is_word
@@ -44,7 +50,6 @@ from sentence_distillery.teachers.vectors import VectorTable
 
 WORDS = "words.parquet"
 TEACHER = "teacher.json"
-READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])  # of a corpus
 HELD_OUT = "held_out.parquet"  # of a corpus as of its labels; corpus.schema has the name too, and is not imported
 ABSENT = 0.1  # share of the sentences that may have no vector
 NAMED = 3  # of them in a message
@@ -54,31 +59,6 @@ CHUNK = 2_000  # texts to join at a time
 Source = Callable[[], list[str]]  # reads some texts
 
 log = logging.getLogger(__name__)
-
-
-def sentence_ids(document: pa.ChunkedArray, position: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Compute document * 2^20 + position, one int64 that names a sentence of the corpus."""
-    return pc.add(pc.shift_left(document, 20), position.cast(pa.int64()))
-
-
-def soft_label_schema(dimension: int) -> pa.Schema:
-    return pa.schema([("sentence", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
-
-
-def word_schema(dimension: int) -> pa.Schema:
-    return pa.schema([("word", pa.string()), ("count", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
-
-
-def embedding_column(vectors: NDArray[np.floating]) -> pa.FixedSizeListArray:
-    """Turn (rows, dimension) numbers into a column of float16 lists."""
-    return pa.FixedSizeListArray.from_arrays(vectors.astype(np.float16).ravel(), vectors.shape[1])
-
-
-def embedding_array(column: pa.ChunkedArray) -> NDArray[np.float16]:
-    """Turn a column of float16 lists into a (rows, dimension) array."""
-    dimension = column.type.list_size
-    chunks = [chunk.flatten().to_numpy(zero_copy_only=True).reshape(-1, dimension) for chunk in column.chunks]
-    return np.concatenate(chunks) if chunks else np.zeros((0, dimension), dtype=np.float16)
 
 
 @dataclass(frozen=True)
@@ -91,7 +71,7 @@ class LabelDirectories:
 
 
 def joined(stores: list[LabelStore], texts: list[str]) -> pa.ChunkedArray:
-    """Read the soft label of each text: its embedding, or those of several teachers, concatenated, at unit length each.
+    """Read the soft label of each text: its embedding, or those of several teachers, at unit length each.
 
     Each is divided by the root of their number, so that a cosine is the mean of the teachers' cosines. The soft label
     of a text for which one of them has no vector is zero.
@@ -168,11 +148,6 @@ class Counted:
         known = dict.fromkeys([*frequent, *word_pieces(tokenizer, self.words)])
         added = additional_words(known, settings.additional_words)
         return {word: counts.get(word, 0) for word in (*known, *added)}
-
-
-def tokenizer_of(encoder: TextEncoder) -> Tokenizer | None:
-    """Return the tokenizer of a transformer; no other teacher has one that is known."""
-    return encoder.tokenizer.backend_tokenizer if isinstance(encoder, TransformerEncoder) else None
 
 
 def additional_words(known: Container[str], count: int) -> list[str]:
@@ -278,8 +253,7 @@ def label(
     """Write the soft labels of a corpus, of its held-out sentences and of its words.
 
     `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, held_out.parquet if some sentences
-    are held out, words.parquet and teacher.json. No student is trained on the labels of held-out sentences. The soft
-    label of a text is the teachers' concatenated embeddings, each of unit length if there are several.
+    are held out, words.parquet and teacher.json. No student is trained on the labels of held-out sentences.
 
     `where` says whether a cluster embeds. The counters count the sentences, those without a vector as dropped. `own`
     words and terms get their own soft label, too. `least` is the dimension of the student, which a soft label must
@@ -293,9 +267,11 @@ def label(
     stores = [LabelStore(load_teacher(teacher), settings.precision, directories.kept) for teacher in teachers]
     refuse_dimension(least, dimension(stores))  # before they embed the corpus, which takes long
 
-    # The first teacher cuts rare words into pieces, which get labels as well as the words.
+    # The first teacher cuts rare words into pieces, which get labels as well as the words, if it is a transformer.
+    cutting = stores[0].encoder
+    tokenizer = cutting.tokenizer.backend_tokenizer if isinstance(cutting, TransformerEncoder) else None
     counted = Counted.of(parts)
-    words = counted.vocabulary(tokenizer_of(stores[0].encoder), settings, own)
+    words = counted.vocabulary(tokenizer, settings, own)
     log.info("%s texts, %s words", f"{counted.texts:,}", f"{len(words):,}")
 
     # Held-out sentences get labels, too: the stage `domain` compares encoders on them.

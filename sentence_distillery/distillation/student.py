@@ -1,6 +1,5 @@
 """Train a student on the soft labels of a corpus: the static one, or paper 1's own."""
 
-import csv
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -13,20 +12,16 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from sentence_distillery.distillation.lexical import with_lexical_channel
-from sentence_distillery.distillation.options import StudentOptions
-from sentence_distillery.distillation.soft_labels import (
-    HELD_OUT,
+from sentence_distillery.distillation.label_files import (
     READ,
-    TEACHER,
-    WORDS,
     embedding_array,
-    part_texts,
-    refuse_dimension,
     sentence_ids,
     soft_label_schema,
     word_schema,
 )
+from sentence_distillery.distillation.lexical import with_lexical_channel
+from sentence_distillery.distillation.options import StudentOptions
+from sentence_distillery.distillation.soft_labels import HELD_OUT, TEACHER, WORDS, part_texts, refuse_dimension
 from sentence_distillery.distillation.start import (
     further_tokens,
     initial_table,
@@ -47,7 +42,7 @@ from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, static_to
 from sentence_distillery.evaluation.protocols.metrics import similarity_figures
 from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet, Split
-from sentence_distillery.io.artifacts import InputError, atomic_file, read_json, read_table, table_parts
+from sentence_distillery.io.artifacts import InputError, read_json, read_table, table_parts, write_rows
 from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.contents import Labeller
 from sentence_distillery.io.counters import Counters
@@ -127,13 +122,8 @@ class Vocabulary:
 
     def with_words(self, further: list[str]) -> "Vocabulary":
         """Add words that do not occur and that the teacher has not embedded."""
-        counts = np.zeros(len(further), self.counts.dtype)
-        embeddings = np.zeros((len(further), self.embeddings.shape[1]), self.embeddings.dtype)
-        return Vocabulary(
-            [*self.words, *further],
-            np.concatenate([self.counts, counts]),
-            np.concatenate([self.embeddings, embeddings]),
-        )
+        rows = (0, len(further))
+        return Vocabulary([*self.words, *further], np.pad(self.counts, rows), np.pad(self.embeddings, (rows, (0, 0))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,10 +329,7 @@ def relational_remedy(rate: float, relational_weight: float) -> str:
 def write_curve(target: Path, curve: Curve) -> None:
     """Write a CSV row for each epoch, with the columns that every epoch has."""
     columns = [name for name in curve[0] if all(name in row for row in curve)]
-    with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["epoch", *columns], lineterminator="\n", extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows({"epoch": epoch} | row for epoch, row in enumerate(curve, start=1))
+    write_rows(target, ["epoch", *columns], ({"epoch": epoch} | row for epoch, row in enumerate(curve, start=1)))
 
 
 def card(

@@ -6,6 +6,7 @@ Terms are words that are written with signs, such as c++, .net, 3.14, covid-19, 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Final
 
 from tokenizers import Tokenizer, trainers
@@ -28,10 +29,7 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
     >>> count_words(["The storm.", "A storm!"])["storm"]
     2
     """
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(words(text))
-    return counts
+    return Counter(chain.from_iterable(map(words, texts)))
 
 
 def count_terms(texts: Iterable[str]) -> Counter[str]:
@@ -40,11 +38,8 @@ def count_terms(texts: Iterable[str]) -> Counter[str]:
     >>> sorted(count_terms(["C++ or C#, not .NET.", "A long-term e-mail: 3.14 😀!"]))
     ['.net', '3.14', 'c#', 'c++', 'e-mail', 'long-term', '😀']
     """
-    counts: Counter[str] = Counter()
-    for text in texts:
-        found = TERM.findall(NORMALIZER.normalize_str(text))
-        counts.update(term for term in found if not term.isalnum())
-    return counts
+    found = chain.from_iterable(TERM.findall(NORMALIZER.normalize_str(text)) for text in texts)
+    return Counter(term for term in found if not term.isalnum())
 
 
 def choose_terms(terms: Mapping[str, int], counts: Mapping[str, int], minimum_count: int) -> dict[str, int]:

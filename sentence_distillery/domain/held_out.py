@@ -2,13 +2,8 @@
 
 import numpy as np
 
-from sentence_distillery.distillation.soft_labels import (
-    HELD_OUT,
-    READ,
-    embedding_array,
-    sentence_ids,
-    soft_label_schema,
-)
+from sentence_distillery.distillation.label_files import READ, embedding_array, sentence_ids, soft_label_schema
+from sentence_distillery.distillation.soft_labels import HELD_OUT
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.measures import FEWEST, Reference
 from sentence_distillery.domain.options import Domain

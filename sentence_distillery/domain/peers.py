@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sentence_distillery.distillation.soft_labels import embedding_array, part_texts, soft_label_schema
+from sentence_distillery.distillation.label_files import embedding_array, soft_label_schema
+from sentence_distillery.distillation.soft_labels import part_texts
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.options import PeerName
 from sentence_distillery.encoder.static_encoder import StaticEncoder

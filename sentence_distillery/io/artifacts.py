@@ -10,7 +10,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -59,30 +59,20 @@ def atomic_file(target: Path) -> Iterator[Path]:
     Raises InputError, naming the path, if the disk is full or the directory cannot be written.
     """
     partial = _partial(target)
-    try:
+    with _whole_or_not(target, partial):
         target.parent.mkdir(parents=True, exist_ok=True)
         yield partial
 
         # On the disk before the rename: after a power cut the name has the old content or the new one.
         _sync(partial)
         partial.replace(target)
-        checksums.note(target)
-    except (OSError, SafetensorError) as error:  # safetensors raises its own error for a full disk
-        _discard(partial)
-        raise InputError(_cannot_write(target, error)) from error
-    except BaseException:
-        _discard(partial)
-        raise
 
 
 @contextmanager
 def atomic_directory(target: Path) -> Iterator[Path]:
-    """Yield an empty partial directory next to `target` that replaces it when the block ends without an error.
-
-    Raises InputError, naming the path, if the disk is full or the directory cannot be written.
-    """
+    """Yield an empty partial directory next to `target` that replaces it; otherwise as `atomic_file`."""
     partial = _partial(target)
-    try:
+    with _whole_or_not(target, partial):
         _remove(partial)
         partial.mkdir(parents=True)
         yield partial
@@ -91,8 +81,15 @@ def atomic_directory(target: Path) -> Iterator[Path]:
         for file in partial.rglob("*"):
             _sync(file)
         _replace_directory(partial, target)
+
+
+@contextmanager
+def _whole_or_not(target: Path, partial: Path) -> Iterator[None]:
+    """Note that `target` is written; after an error discard `partial`."""
+    try:
+        yield
         checksums.note(target)
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError) as error:  # safetensors raises its own error for a full disk
         _discard(partial)
         raise InputError(_cannot_write(target, error)) from error
     except BaseException:
@@ -139,9 +136,8 @@ def check_kind(path: Path) -> None:
 def read_json(path: Path, schema: Any) -> Any:
     """Read a JSON file that fits a schema: a type that pydantic knows. No text is taken for a number.
 
-    Raises:
-        InputError: If the file is missing, is not JSON, has another content or is not the one that was written; the
-            message has the file, the place in it, what is there, and the remedy.
+    Raises InputError if the file is missing, is not JSON, has another content or is not the one that was written; the
+    message has the file, the place in it, what is there, and the remedy.
     """
     check_kind(path)
     try:
@@ -168,7 +164,9 @@ def _problem(detail: Any) -> str:
     place = ".".join(map(str, detail["loc"])) or "the whole file"
     if detail["type"] == "value_error":  # concerns several values, which the message names
         return f"{place}: {detail['ctx']['error']}"
-    return f"{place}: {detail['msg']}" + ("" if detail["type"] == "missing" else f", found {_short(detail['input'])}")
+    found = repr(detail["input"])
+    shown = found if len(found) <= 60 else f"{found[:60]}…"
+    return f"{place}: {detail['msg']}" + ("" if detail["type"] == "missing" else f", found {shown}")
 
 
 @cache
@@ -182,28 +180,16 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
-
-
 def read_rows(
     path: Path, columns: Mapping[str, Callable[[str], object]], tables: Sequence[Sequence[str]] = ()
 ) -> list[dict[str, str]]:
-    """Read a CSV table; lines that start with # are comments.
+    """Read the rows of a CSV table in UTF-8, by column; lines that start with # are comments.
 
-    Args:
-        path: The file, in UTF-8.
-        columns: A function for each column that the table must have, which raises ValueError for a wrong value. Other
-            columns are kept as they are.
-        tables: If given, the table has exactly the columns of one of these, in any order.
+    `columns` has a function for each column that the table must have, which raises ValueError for a wrong value; others
+    are kept as they are. If `tables` are given, the table has exactly the columns of one of them, in any order.
 
-    Returns:
-        A row for each line after the first, by column.
-
-    Raises:
-        InputError: If the file is missing or not such a table, a row has more or fewer fields than the first line, a
-            value is wrong, or the file is not the one that was written; the message has the file and the row.
+    Raises InputError if the file is missing or not such a table, a row has more or fewer fields than the first line, a
+    value is wrong, or the file is not the one that was written; the message has the file and the row.
     """
     check_kind(path)
     try:
@@ -234,6 +220,14 @@ def _check_row(path: Path, number: int, row: dict[str, str], columns: Mapping[st
             read(row[name])
         except ValueError as error:
             raise unreadable(path, f"row {number}, {name}: {error}") from error
+
+
+def write_rows(target: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
+    """Write the `columns` of rows as a CSV table, which `read_rows` reads."""
+    with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def finite(text: str) -> float:
@@ -295,13 +289,10 @@ def table_parts(directory: Path) -> list[Path]:
     parts = sorted(directory.glob("part-*.parquet"))
     if not parts:
         raise InputError(f"{directory} holds no part-*.parquet. {RESTORE}", directory)
-    if missing := [path for path in checksums.known_files(directory) if path not in parts and _is_part(path)]:
+    known = [path for path in checksums.known_files(directory) if path.match("part-*.parquet")]
+    if missing := [path for path in known if path not in parts]:
         raise InputError(f"{missing[0]} is missing. {RESTORE}", missing[0])
     return parts
-
-
-def _is_part(path: Path) -> bool:
-    return path.match("part-*.parquet")
 
 
 def write_tensors(target: Path, tensors: Tensors) -> None:
@@ -324,7 +315,11 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
                 raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(file.keys()))}).")
             tensors = {name: file.get_tensor(name) for name in shapes}
     except (OSError, SafetensorError) as error:
-        raise _not_tensors(path, error) from error
+        raise InputError(
+            f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
+            f"convert them to safetensors. {RESTORE}",
+            path,
+        ) from error
 
     # A valid file of another model is as wrong as a damaged one.
     for name, shape in shapes.items():
@@ -333,27 +328,9 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
     return tensors
 
 
-def tensor_names(path: Path) -> list[str]:
-    """Return the names of a file's tensors; raises InputError if it is not a valid safetensors file."""
-    check_kind(path)
-    try:
-        with safe_open(path, framework="numpy") as file:
-            return list(file.keys())
-    except (OSError, SafetensorError) as error:
-        raise _not_tensors(path, error) from error
-
-
 def _check_shape(path: Path, name: str, found: Sequence[int], expected: Sequence[int | None]) -> None:
     if len(found) != len(expected) or any(want not in (None, have) for want, have in zip(expected, found, strict=True)):
         raise InputError(f"{path}: tensor '{name}' has shape {tuple(found)}, expected {tuple(expected)}.")
-
-
-def _not_tensors(path: Path, error: Exception) -> InputError:
-    return InputError(
-        f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
-        f"convert them to safetensors. {RESTORE}",
-        path,
-    )
 
 
 def _cannot_read(path: Path, error: Exception) -> InputError:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sentence_distillery.io.errors import RESTORE, InputError
+from sentence_distillery.io.errors import RESTORE, InputError, unreadable
 
 State = tuple[int, int, int]
 
@@ -56,11 +56,7 @@ def note(target: Path) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Compare a file with its SHA-256, if that is known.
-
-    Raises:
-        InputError: If the bytes are others than those that were written.
-    """
+    """Compare a file with its SHA-256, if that is known; raises InputError if it is another one."""
     known = _ledgers[-1].known.get(path.as_posix()) if _ledgers else None
     if known is None:
         return
@@ -105,7 +101,7 @@ def sha256(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. {RESTORE}", path) from error
+        raise unreadable(path, error.strerror) from error
 
 
 def _state(path: Path) -> State:
@@ -113,5 +109,5 @@ def _state(path: Path) -> State:
     try:
         found = path.stat()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. {RESTORE}", path) from error
+        raise unreadable(path, error.strerror) from error
     return found.st_ino, found.st_size, found.st_mtime_ns

@@ -41,15 +41,12 @@ def options_from(place: Place) -> Iterator[None]:
 def option(python: str, command_line: str = "", params: str = "") -> str:
     """Name an option as the user typed it, in the place that `options_from` says.
 
-    Args:
-        python: The argument of a function, such as text_column.
-        command_line: The option of a command; by default that of the same name, such as --text-column.
-        params: The key in params.yaml; by default the same as in Python.
+    `python` is the argument of a function; an option of a command and a key in params.yaml have that name, too, unless
+    another one is given.
 
-    Example:
-        >>> with options_from("command line"):
-        ...     print(option("text_column"), option("distill(clean=False)", "--no-clean"))
-        --text-column --no-clean
+    >>> with options_from("command line"):
+    ...     print(option("text_column"), option("distill(clean=False)", "--no-clean"))
+    --text-column --no-clean
     """
     match _given_in[-1]:
         case "command line":

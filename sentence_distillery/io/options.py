@@ -26,13 +26,10 @@ class Section(BaseModel):
 
 
 def problems(error: ValidationError, names: Mapping[str, str], options: Mapping[str, str]) -> str:
-    """Say in one line which options are wrong, as the user typed them.
+    """Say in one line which options of a model are wrong, as the user typed them.
 
-    Args:
-        error: Of a model of options.
-        names: The argument of the user's function, by the name of an option, where they differ; "" if an option follows
-            from another one, which is wrong, too.
-        options: The option of the command line, by the argument, where they differ.
+    `names` has the argument of the user's function for an option, where they differ; "" if it follows from another one,
+    which is wrong, too. `options` has the option of the command line for an argument, where they differ.
     """
     found = []
     for detail in error.errors():

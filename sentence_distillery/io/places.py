@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from sentence_distillery.io.errors import InputError
 
@@ -14,15 +14,10 @@ def temporary_files() -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        directory = os.environ.get("TMPDIR", "/tmp")
+        with suppress(FileNotFoundError):  # none of Python's choices can be written
+            directory = tempfile.gettempdir()
         raise InputError(
-            f"The directory of temporary files, {temporary_directory()}, cannot be used: {error.strerror or error}. "
+            f"The directory of temporary files, {directory}, cannot be used: {error.strerror or error}. "
             "Free some space there, or set TMPDIR to another directory."
         ) from error
-
-
-def temporary_directory() -> str:
-    """Return where temporary files go: TMPDIR, or the place that Python would choose."""
-    try:
-        return tempfile.gettempdir()
-    except FileNotFoundError:  # none of its choices can be written
-        return os.environ.get("TMPDIR", "/tmp")  # only named in a message

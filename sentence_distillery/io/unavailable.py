@@ -24,9 +24,8 @@ PREFIX = "undefined: "
 class Unavailable:
     """A value in place of a result that this run does not have, with the reason.
 
-    Example:
-        >>> Unavailable("all predictions are alike").reason
-        'all predictions are alike'
+    >>> Unavailable("all predictions are alike").reason
+    'all predictions are alike'
     """
 
     reason: str
@@ -56,9 +55,7 @@ def from_json(content: Mapping[str, Any]) -> Unavailable | None:
 
 def read_unavailable(path: Path) -> Unavailable | None:
     """Read that entry of a JSON file that a stage wrote next to what it made; raises InputError if there is none."""
-    from sentence_distillery.io.contents import (
-        Absent,  # needs pydantic, and not everyone who imports this module has it
-    )
+    from sentence_distillery.io.contents import Absent  # needs pydantic, which not everyone here has
 
     return from_json(read_json(path, Absent))
 
@@ -66,9 +63,8 @@ def read_unavailable(path: Path) -> Unavailable | None:
 def to_text(unavailable: Unavailable) -> str:
     """Return the text that results.csv has in place of a figure.
 
-    Example:
-        >>> to_text(Unavailable("all predictions are alike"))
-        'undefined: all predictions are alike'
+    >>> to_text(Unavailable("all predictions are alike"))
+    'undefined: all predictions are alike'
     """
     return PREFIX + unavailable.reason
 

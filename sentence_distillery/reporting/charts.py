@@ -69,22 +69,24 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Scatter:
+class Chart:
+    """What every chart has; `alt` says it to those who do not see it."""
+
     title: str
     alt: str
     frame: Frame
     x_ticks: list[Tick]
+
+
+@dataclass(frozen=True)
+class Scatter(Chart):
     y_ticks: list[Tick]
     marks: list[Mark]
     x_label: str
 
 
 @dataclass(frozen=True)
-class Curve:
-    title: str
-    alt: str
-    frame: Frame
-    x_ticks: list[Tick]
+class Curve(Chart):
     y_ticks: list[Tick]
     points: list[tuple[float, float]]
     x_label: str
@@ -104,11 +106,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Intervals:
-    title: str
-    alt: str
-    frame: Frame
-    x_ticks: list[Tick]
+class Intervals(Chart):
     rows: list[Interval]
 
 
@@ -246,13 +244,8 @@ def intervals(title: str, points: Mapping[str, tuple[float, float, float]], ours
         at, start, end = (position(value, levels, pixels) for value in (figure, low, high))
         tip = f"{name}: {figure:.1f}, 95% interval {low:.1f} to {high:.1f}"
         rows.append(Interval(name, frame.top + ROW * (place + 0.5), at, start, end, tip, name in ours))
-    return Intervals(
-        title,
-        f"{title} ×100. " + "; ".join(row.tip for row in rows) + ".",
-        frame,
-        _ticks(levels, pixels),
-        rows,
-    )
+    alt = f"{title} ×100. " + "; ".join(row.tip for row in rows) + "."
+    return Intervals(title, alt, frame, _ticks(levels, pixels), rows)
 
 
 def _ticks(levels: Sequence[float], pixels: tuple[float, float]) -> list[Tick]:

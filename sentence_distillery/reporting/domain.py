@@ -1,14 +1,14 @@
 """The first section of the page: how far the encoders agree with the teacher on held-out texts, and on own labels."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.headline import STUDENT, Found
-from sentence_distillery.reporting.tables import label, metric, unique
+from sentence_distillery.reporting.tables import Figure, label, mark_best, metric, unique
 
 HELD_OUT = "held-out texts"  # as domain.measures names them, which is not imported: a page needs no encoder
 NEIGHBOURS = "neighbours"
@@ -29,24 +29,13 @@ LABELS = {
 
 
 @dataclass(frozen=True)
-class FigureCell:
-    """A figure x 100 with its interval and its spread over seeds; `note` is the number of a note on it."""
-
-    text: str
-    interval: str = ""
-    spread: str = ""
-    note: str = ""
-    best: bool = False
-
-
-@dataclass(frozen=True)
 class DomainTable:
-    """Rows are systems: `groups` are (label, [labels of metrics]), `lines` are (system, cells)."""
+    """Rows are systems: `groups` are (label, [labels of metrics]), `lines` are (system, figures x 100)."""
 
     caption: str
     size: str
     groups: list[tuple[str, list[str]]]
-    lines: list[tuple[str, list[FigureCell]]]
+    lines: list[tuple[str, list[Figure]]]
     notes: list[str]
 
 
@@ -65,18 +54,16 @@ class DomainSection:
 def domain_section(
     rows: Sequence[Result], seeds: Sequence[Sequence[Result]], trials: Sequence[Mapping[str, str]] = ()
 ) -> DomainSection:
-    """Make the tables and charts of reports/domain.csv.
+    """Make the tables and charts of the figures of reports/domain.csv, and of those of each other seed.
 
-    Args:
-        rows: Its figures.
-        seeds: Those of each other seed.
-        trials: Rows of reports/curves/student_size.csv: the students of the size that was ordered, if one was.
+    `trials` are the rows of reports/curves/student_size.csv: the students of the size that was ordered, if one was.
     """
+    spreads = {(row.system, row.dataset, row.protocol, row.metric): row.spread for row in over_seeds(rows, seeds)}
+    rows = [replace(row, spread=spreads.get((row.system, row.dataset, row.protocol, row.metric))) for row in rows]
     own = [row for row in rows if row.dataset == HELD_OUT]
     known = [row for row in own if row.number is not None]
-    spreads = {(row.system, row.dataset, row.protocol, row.metric): row.spread for row in over_seeds(rows, seeds)}
     sets = unique(row.dataset for row in rows if row.dataset != HELD_OUT)
-    labelled = [domain_table([row for row in rows if row.dataset == name], name, spreads) for name in sets]
+    labelled = [domain_table([row for row in rows if row.dataset == name], name) for name in sets]
     if trials:
         labelled.append(size_table(trials))
 
@@ -84,7 +71,7 @@ def domain_section(
     if not known:
         reasons = unique(row.value.reason for row in own if isinstance(row.value, Unavailable))
         return DomainSection("", None, [], labelled, "; ".join(reasons))
-    table = domain_table(own, "Agreement with the teacher", spreads)
+    table = domain_table(own, "Agreement with the teacher")
     found = student_recall(known)
     return DomainSection(sentence(found), table, panels(known), labelled, "", found)
 
@@ -110,26 +97,15 @@ def sentence(found: Found | None) -> str:
     )
 
 
-def domain_table(
-    rows: Sequence[Result], caption: str, spreads: Mapping[tuple[str, str, str, str], float | None]
-) -> DomainTable:
+def domain_table(rows: Sequence[Result], caption: str) -> DomainTable:
     """Make a table of the rows of one set of texts."""
     columns = list(dict.fromkeys((row.protocol, row.metric) for row in rows))
-    cells = {(row.system, row.protocol, row.metric): row for row in rows}
-    best = {column: _best([row for row in rows if (row.protocol, row.metric) == column]) for column in columns}
-    notes = unique(filter(None, map(note_of, rows)))
-    lines = [
-        (
-            system,
-            [
-                _cell(cells[system, *column], best[column], spreads, notes)
-                if (system, *column) in cells
-                else FigureCell("—")
-                for column in columns
-            ],
-        )
-        for system in unique(row.system for row in rows)
-    ]
+    cells = {(row.system, row.protocol, row.metric): _cell(row) for row in rows}
+    systems = unique(row.system for row in rows)
+    lines = [(system, [[cells.get((system, *column), Figure("—"))] for column in columns]) for system in systems]
+
+    # Systems differ in their words, not in how well they know them: no figure is the best.
+    better = [0 if protocol == WORDS else metric(name).better or 1 for protocol, name in columns]
     protocols = unique(protocol for protocol, _ in columns)
     groups = [
         (GROUPS.get(name) or label(name), [_label(metric) for protocol, metric in columns if protocol == name])
@@ -139,24 +115,25 @@ def domain_table(
     # Pairs are drawn and more numerous than texts, so they do not say how large the set is.
     counts = sorted({row.n for row in rows if row.protocol not in ("random pairs", "near pairs")})
     size = f"{counts[-1]:,} {COUNTED.get(protocols[-1], 'texts')}; ×100, with 95% intervals"
-    return DomainTable(caption, size, groups, lines, notes)
+    marked = [(system, [figure for [figure] in cells]) for system, cells in mark_best(lines, better)]
+    return DomainTable(caption, size, groups, marked, unique(filter(None, map(note_of, rows))))
 
 
 def size_table(trials: Sequence[Mapping[str, str]]) -> DomainTable:
     """Make a table of the students of a size that were tried, the chosen one first.
 
     >>> row = dict(tokens="900", dimension="64", precision="int8", megabytes="0.1", recall_at_10="0.912")
-    >>> [cell.text for cell in size_table([row]).lines[0][1]]
+    >>> [figure.text for figure in size_table([row]).lines[0][1]]
     ['91.2', '0.1', '900', '64']
     """
     lines = [
         (
             f"{'chosen, ' if place == 0 else ''}{row['precision']}",
             [
-                FigureCell(_hundredfold(float(row["recall_at_10"])), best=place == 0),
-                FigureCell(f"{float(row['megabytes']):.1f}"),
-                FigureCell(f"{int(row['tokens']):,}"),
-                FigureCell(row["dimension"]),
+                Figure(_hundredfold(float(row["recall_at_10"])), best=place == 0),
+                Figure(f"{float(row['megabytes']):.1f}"),
+                Figure(f"{int(row['tokens']):,}"),
+                Figure(row["dimension"]),
             ],
         )
         for place, row in enumerate(trials)
@@ -182,21 +159,12 @@ def panels(rows: Sequence[Result]) -> list[charts.Intervals]:
     return drawn
 
 
-def _cell(
-    row: Result,
-    best: float | None,
-    spreads: Mapping[tuple[str, str, str, str], float | None],
-    notes: Sequence[str],
-) -> FigureCell:
-    note = note_of(row)
-    number = str(notes.index(note) + 1) if note else ""
+def _cell(row: Result) -> Figure:
     if isinstance(row.value, Unavailable):
-        return FigureCell("—", note=number)
+        return Figure("—", note=note_of(row))
     interval = "" if row.low is None or row.high is None else f"{_hundredfold(row.low)} to {_hundredfold(row.high)}"
-    spread = spreads.get((row.system, row.dataset, row.protocol, row.metric))
-    return FigureCell(
-        _hundredfold(row.value), interval, "" if spread is None else _hundredfold(spread), number, row.value == best
-    )
+    spread = "" if row.spread is None else _hundredfold(row.spread)
+    return Figure(_hundredfold(row.value), row.value, spread, note=note_of(row), interval=interval)
 
 
 def note_of(row: Result) -> str:
@@ -206,15 +174,6 @@ def note_of(row: Result) -> str:
     if not row.left_out:
         return ""
     return f"{row.left_out:,} draws of the interval are left out: they have no figure, such as those of equal ratings"
-
-
-def _best(rows: Sequence[Result]) -> float | None:
-    """Return the best figure of a column; None if there is nothing to choose from."""
-    known = [row.number for row in rows if row.number is not None]
-    if len(known) < 2 or rows[0].protocol == WORDS:  # systems differ in their words, not in how well they know them
-        return None
-    better = metric(rows[0].metric).better or 1
-    return max(known, key=lambda value: value * better)
 
 
 def _label(name: str) -> str:

@@ -57,13 +57,10 @@ class Headline:
 
 
 def headline(rows: Sequence[Result], sets: Mapping[str, Any], draws: Draws | None = None) -> Headline:
-    """Pick the headline figures from results.csv.
+    """Pick the headline figures from those of results.csv.
 
-    Args:
-        rows: Its figures.
-        sets: The content of provenance.json on each set.
-        draws: The content of draws.json, from which the student's intervals come; those of the other systems come from
-            the number of pairs.
+    `sets` is the content of provenance.json, `draws` that of draws.json, from which the student's intervals come; those
+    of the other systems come from the number of pairs.
     """
     by_set: dict[tuple[str, str], dict[str, Result]] = {}
     speed = {}
@@ -80,13 +77,12 @@ def headline(rows: Sequence[Result], sets: Mapping[str, Any], draws: Draws | Non
         system: [by_set[place].get(system) for place in places]
         for system in unique(system for place in places for system in by_set[place])
     }
-    quality = {system: [_hundred(row) for row in each] for system, each in found.items()}
+    quality = {
+        system: [None if row is None or row.number is None else row.number * 100 for row in each]
+        for system, each in found.items()
+    }
     intervals = {system: [_interval(row, draws or {}) for row in each] for system, each in found.items()}
     return Headline([title(*place, sets) for place in places], quality, speed, not known, intervals)
-
-
-def _hundred(row: Result | None) -> float | None:
-    return None if row is None or row.number is None else row.number * 100
 
 
 def _interval(row: Result | None, draws: Draws) -> Ends | None:
@@ -123,7 +119,7 @@ def sentence(figures: Headline) -> str:
         parts.append(f"encodes {rounded(times)} times as many sentences a second{'' if known else ' as its teacher'}")
     if not parts:
         return "This run has no figure for both the student and its teacher."
-    last = (", and " if len(kept) > 1 or known > 1 else " and ").join([*parts[-2:]])
+    last = (", and " if len(kept) > 1 or known > 1 else " and ").join(parts[-2:])
     return f"The student {', '.join([*parts[:-2], last])}."
 
 

@@ -17,7 +17,7 @@ def spearman_interval(value: float, n: int) -> tuple[float, float] | None:
 
     >>> low, high = spearman_interval(0.7867, 1379)
     >>> round(low, 3), round(high, 3)
-    (0.762, 0.809)
+    (0.763, 0.809)
     """
     if n < 4 or abs(value) >= 1:
         return None

@@ -249,14 +249,12 @@ class Link:
     citation: str
 
 
-def own_sections(values: Mapping[str, Any]) -> list[Section]:
-    """Render the page's sections; that of the sample pairs only if the run has figures on them."""
-    shown = [name for name in SECTIONS if name != "samples" or values["results"]["samples"]]
-    return [Section(name, SECTIONS[name], rendered(f"sections/{name}.html", values)) for name in shown]
-
-
 def render(run: RunReport, papers: Sequence[Link]) -> tuple[str, list[Section]]:
-    """Compose the page on a run as HTML, with links to those of papers; return its sections, too, in their order."""
+    """Compose the page on a run as HTML, with links to those of papers; return its sections, too, in their order.
+
+    The section of the sample pairs is there only if the run has figures on them.
+    """
     values = context(run)
-    sections = own_sections(values)
+    shown = [name for name in SECTIONS if name != "samples" or values["results"]["samples"]]
+    sections = [Section(name, SECTIONS[name], rendered(f"sections/{name}.html", values)) for name in shown]
     return str(rendered("report.html", {**values, "sections": sections, "papers": papers})), sections

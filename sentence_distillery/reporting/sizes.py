@@ -47,14 +47,19 @@ def named(rows: Sequence[Row]) -> Iterator[tuple[str, Row]]:
 
 
 def sizes(pareto: Sequence[Row]) -> dict[str, Any]:
-    """Make the chart, and a row for each of its marks: name, megabytes, pearson, spearman and its interval, source."""
+    """Make the chart, and a row for each of its marks: name, megabytes, pearson, spearman and its interval, source.
+
+    And the chart of quality over speed for the encoders that were timed; None if none was.
+    """
     shown = dict(named(pareto))
     labels = {name: SHORT.get(name, name.removeprefix("student ")) for name in shown}
-    points = {labels[name]: (float(row["megabytes"]), float(row[QUALITY])) for name, row in shown.items()}
+    ours = [labels[name] for name in shown if name.startswith("student ")]
 
     # A peer far below would press all others into a corner of the chart; the table has it.
-    points = {name: point for name, point in points.items() if point[1] >= LEAST}
-    ours = [labels[name] for name in shown if name.startswith("student ")]
+    good = {labels[name]: row for name, row in shown.items() if float(row[QUALITY]) >= LEAST}
+    by_size = {name: (float(row["megabytes"]), float(row[QUALITY])) for name, row in good.items()}
+    timed = {name: rate for name, row in good.items() if (rate := row.get("sentences_per_second"))}
+    by_speed = {name: (float(rate), float(good[name][QUALITY])) for name, rate in timed.items()}
     rows = [
         {
             "name": name,
@@ -67,9 +72,9 @@ def sizes(pareto: Sequence[Row]) -> dict[str, Any]:
         for name, row in shown.items()
     ]
     return {
-        "chart": charts.scatter("STS-B test", points, charts.SIZE, ours),
+        "chart": charts.scatter("STS-B test", by_size, charts.SIZE, ours),
         "rows": rows,
-        "speed": speeds(shown, ours),
+        "speed": charts.scatter("STS-B test", by_speed, charts.SPEED, ours) if by_speed else None,
     }
 
 
@@ -89,14 +94,3 @@ def kept_speed(pareto: Sequence[Row], dimension: int) -> str | None:
         return None
     row = min(timed, key=lambda row: abs(int(row["dimension"]) - dimension))
     return f"{rounded(float(row['sentences_per_second']))} sentences a second with {row['dimension']} dimensions"
-
-
-def speeds(shown: Mapping[str, Row], ours: Sequence[str]) -> charts.Scatter | None:
-    """Draw quality over speed for the encoders that were timed; None if none was."""
-    rates = {SHORT.get(name, name.removeprefix("student ")): row for name, row in shown.items()}
-    points = {
-        name: (float(rate), quality)
-        for name, row in rates.items()
-        if (rate := row.get("sentences_per_second")) and (quality := float(row[QUALITY])) >= LEAST
-    }
-    return charts.scatter("STS-B test", points, charts.SPEED, ours) if points else None

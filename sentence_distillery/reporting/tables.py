@@ -90,6 +90,7 @@ class Figure:
     published: str = ""
     note: str = ""
     best: bool = False
+    interval: str = ""
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,7 @@ def _result(client: Any, future: Any, address: str) -> Any:
     from distributed import CancelledError, KilledWorker, wait
     from distributed.comm.core import CommClosedError
 
+    gone = f"shards.dask = {address}: the scheduler is gone. Start it, then run again."
     while True:
         # Each error of the cluster says what to do, since its own traceback is of another machine.
         try:
@@ -174,11 +175,11 @@ def _result(client: Any, future: Any, address: str) -> Any:
         except TimeoutError:  # of this wait; a shard's own TimeoutError comes with its result
             _wait_for_worker(client, address)
         except (CancelledError, OSError) as error:
-            raise InputError(f"shards.dask = {address}: the scheduler is gone. Start it, then run again.") from error
+            raise InputError(gone) from error
     try:
         return future.result()
     except CommClosedError as error:  # an OSError, which a stage would take for one of its output
-        raise InputError(f"shards.dask = {address}: the scheduler is gone. Start it, then run again.") from error
+        raise InputError(gone) from error
     except KilledWorker as error:
         raise InputError(
             f"shards.dask = {address}: {error.allowed_failures + 1} workers died on the same shard, the last one at "

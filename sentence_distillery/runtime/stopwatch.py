@@ -52,11 +52,9 @@ class Timing:
 
 
 def timed(work: Work, runs: int = 1) -> Timing:
-    """Run a work several times.
+    """Run a work several times, at least once; a first run that only warms up is the caller's.
 
-    Args:
-        work: Called without arguments. It must have finished when it returns; on a GPU it ends with a copy to the CPU.
-        runs: How often, at least once. A first run that only warms up is the caller's.
+    It must have finished when it returns; on a GPU it ends with a copy to the CPU.
     """
     return in_turns({"": work}, range(runs))[""]
 

@@ -2,6 +2,7 @@
 
 from asyncio import Lock
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from importlib import resources
 
 from starlette.applications import Starlette
@@ -60,15 +61,9 @@ class Page:
         if not query.strip() or len(query) > QUERY:
             raise RefusedError(400, f"A query has 1 to {QUERY:,} characters, and not only blanks.", None, "q")
         where = self._where(request)
-        found = await run_in_threadpool(self._found, query, where)
-        words = [
-            {"text": word.text, "reading": word.reading, "pieces": word.pieces}
-            for word in read_words(self._collection.encoder, query)
-        ]
+        found = await run_in_threadpool(lambda: self._groups(self._collection.search(query, CANDIDATES, where)))
+        words = [asdict(word) for word in read_words(self._collection.encoder, query)]
         return JSONResponse({"words": words, "student": found})
-
-    def _found(self, query: str, where: Where | None) -> list[dict[str, object]]:
-        return self._groups(self._collection.search(query, CANDIDATES, where))
 
     async def alike(self, request: Request) -> Response:
         """GET /api/alike?index=...: the texts closest to one, by the student and by the teacher."""
@@ -113,8 +108,7 @@ class Page:
 
     def _place(self, index: int) -> list[float] | None:
         """Return the place of a text on the map; None if it has none, or none yet."""
-        place = None if self._map is None else self._map.place(index)
-        return None if place is None else [round(float(value), 4) for value in place]
+        return None if self._map is None else self._map.place(index)
 
     def _groups(self, neighbours: Sequence[Neighbour], vectors: Floats | None = None) -> list[dict[str, object]]:
         """Return the first of each group, with the others of the group below it."""
@@ -164,13 +158,9 @@ def _index(given: str, count: int) -> int:
 
 
 def application(collection: Collection, name: str, hosts: Iterable[str], key: str | None = None) -> ASGIApp:
-    """Make the guarded ASGI application that serves a student and its texts.
+    """Make the guarded application that serves a student and its texts; `hosts` and `key` are those of `Guard`.
 
-    Args:
-        collection: The texts, with the student.
-        name: The student's name in OpenAI's interface and on the page.
-        hosts: What a request's Host header may say.
-        key: The key to ask for; None asks for none.
+    `name` is the student's in OpenAI's interface and on the page.
     """
     page, embeddings = Page(collection, name), Embeddings(collection.encoder, name)
     routes = [

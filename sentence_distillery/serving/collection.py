@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sentence_distillery.distillation.label_files import READ, embedding_array, sentence_ids, soft_label_schema
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, read_json, read_table, table_parts
 from sentence_distillery.io.contents import Labeller
@@ -26,7 +27,6 @@ EXAMPLES = 3
 EXAMPLE = 60  # characters, about
 CHOICES = 50  # values of a column that a filter lists; one with more is searched for a part of its value
 NEAR = 0.97  # cosine of texts that differ in a word or two, if at all
-_READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
 
 
 @dataclass(frozen=True)
@@ -89,22 +89,19 @@ class Collection:
         return list(dict.fromkeys(self.texts[index] for index in chosen))
 
     @classmethod
-    def of(cls, encoder: StaticEncoder, texts: Iterable[str], limit: int = LIMIT) -> "Collection":
-        """Encode up to `limit` texts that are not blank, and count the rest; raises InputError if there is none.
-
-        Example:
-            >>> from sentence_distillery import load
-            >>> found = Collection.of(load(), ["The storm closed the port.", "Shares fell."])
-            >>> [neighbour.text for neighbour in found.search("a gale at the harbour", 1)]
-            ['The storm closed the port.']
-        """
-        return cls.of_rows(encoder, ((text, {}) for text in texts), limit)
-
-    @classmethod
     def of_rows(
         cls, encoder: StaticEncoder, rows: Iterable[tuple[str, Mapping[str, object]]], limit: int = LIMIT
     ) -> "Collection":
-        """Encode texts, each with the values of its other columns; as `of`."""
+        """Encode up to `limit` texts that are not blank, each with the values of its other columns; count the rest.
+
+        Raises InputError if there is none.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> found = Collection.of_rows(load(), [("The storm closed the port.", {}), ("Shares fell.", {})])
+            >>> [neighbour.text for neighbour in found.search("a gale at the harbour", 1)]
+            ['The storm closed the port.']
+        """
         filled = ((text.strip(), row) for text, row in rows if text.strip())
         listed = list(islice(filled, limit))
         if not listed:
@@ -123,20 +120,19 @@ class Collection:
         Raises InputError if a file cannot be read, or the soft labels are of other sentences.
         """
         dimension = int(read_json(directory / SOFT_LABELS / "teacher.json", Labeller)["dimension"])
-        schema = pa.schema([("sentence", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
         texts: list[str] = []
         labels: list[Floats] = []
         left_out = 0
 
         # Labels are beside the sentences, part by part; what is above the limit is counted and not read.
         for part in table_parts(directory / SENTENCES):
-            sentences = read_table(part, _READ)
+            sentences = read_table(part, READ)
             room = limit - len(texts)
             left_out += max(len(sentences) - room, 0)
             if room > 0:
                 kept = sentences.slice(0, room)
                 texts += kept["text"].to_pylist()
-                labels.append(_labels(directory / SOFT_LABELS / part.name, schema, kept))
+                labels.append(_labels(directory / SOFT_LABELS / part.name, dimension, kept))
         return cls(encoder, texts, encoder.encode_document(texts), unit_rows(np.concatenate(labels)), left_out)
 
     def search(self, query: str, count: int, where: Where | None = None) -> list[Neighbour]:
@@ -153,12 +149,9 @@ class Collection:
         return None if self.teacher is None else self._nearest(self.teacher, self.teacher[index], count, where, index)
 
     def groups(self, neighbours: Sequence[Neighbour], count: int, vectors: Floats | None = None) -> list[Group]:
-        """Group neighbours that are nearly the same text, those with a cosine of NEAR or more.
+        """Put neighbours that are nearly the same text, with a cosine of NEAR or more, in at most `count` groups.
 
-        Args:
-            neighbours: In their order; the first of each group comes first.
-            count: The most groups; a neighbour of none of them is left out.
-            vectors: (texts, dimension) float32, the teacher's for its neighbours; None: the student's.
+        A neighbour of none of them is left out. `vectors` are the teacher's for its neighbours; None: the student's.
         """
         vectors = self.vectors if vectors is None else vectors
         firsts: list[Neighbour] = []
@@ -202,12 +195,9 @@ def _shown(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | list | dict) else str(value)
 
 
-def _labels(path: Path, schema: pa.Schema, sentences: pa.Table) -> Floats:
+def _labels(path: Path, dimension: int, sentences: pa.Table) -> Floats:
     """Read the soft labels of sentences; raises InputError if they are of others."""
-    labels = read_table(path, schema).slice(0, len(sentences))
-    ids = (sentences["document"].to_numpy() << 20) + sentences["position"].to_numpy()
-    if not np.array_equal(ids, labels["sentence"].to_numpy()):
+    labels = read_table(path, soft_label_schema(dimension)).slice(0, len(sentences))
+    if not sentence_ids(sentences["document"], sentences["position"]).equals(labels["sentence"]):
         raise InputError(f"{path} does not belong to these sentences; distil again with the same texts.")
-    flat = labels["embedding"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    vectors: Floats = flat.astype(np.float32).reshape(len(labels), -1)
-    return vectors
+    return embedding_array(labels["embedding"]).astype(np.float32)

@@ -40,12 +40,7 @@ class Asked:
 
 
 class Embeddings:
-    """The routes of the interface for one student.
-
-    Args:
-        encoder: The student.
-        name: Its name, which requests must give as `model`.
-    """
+    """The routes of the interface for one student, whose name requests must give as `model`."""
 
     def __init__(self, encoder: StaticEncoder, name: str) -> None:
         self._encoder = encoder

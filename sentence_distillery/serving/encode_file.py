@@ -113,21 +113,13 @@ def check_output(output: Path) -> None:
 
 
 def encode_table(encoder: StaticEncoder, table: Table, name: str, output: Path) -> Totals:
-    """Encode the texts of a table to a file, which is written whole or not at all.
+    """Encode the texts of a table to a file, which is written whole or not at all, and count them.
 
-    Args:
-        encoder: The encoder.
-        table: The rows.
-        name: Where they come from, for error messages.
-        output: A path that ends with .parquet (all columns of the table, and `embedding`) or .npy ((rows, dimension)
-            float32).
+    `name` says in errors where the rows come from. `output` ends with .parquet (all columns of the table, and
+    `embedding`) or .npy ((rows, dimension) float32).
 
-    Returns:
-        The number of texts, and of those with a zero vector.
-
-    Raises:
-        InputError: If there is no text, one cannot be read, the table has a column `embedding`, or the output cannot be
-            written.
+    Raises InputError if there is no text, one cannot be read, the table has a column `embedding`, or the output cannot
+    be written.
     """
     check_output(output)
     if output.suffix == ".parquet" and EMBEDDING in table.schema.names:

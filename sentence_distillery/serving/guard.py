@@ -39,10 +39,7 @@ WITHOUT_KEY = ("/", "/page.css", "/page.js")  # the page itself, which has no da
 class Guard:
     """Refuse requests before they reach a route.
 
-    Args:
-        app: The routes.
-        hosts: What a Host header may say, such as "127.0.0.1:8000".
-        key: The key to ask for; None asks for none.
+    `hosts` is what a Host header may say, such as "127.0.0.1:8000"; `key` None asks for none.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str], key: str | None) -> None:
@@ -107,9 +104,7 @@ def _digest(key: str) -> bytes:
 def _with_safe_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in SAFE_HEADERS.items():
-                headers[name] = value
+            MutableHeaders(scope=message).update(SAFE_HEADERS)
         await send(message)
 
     return sending

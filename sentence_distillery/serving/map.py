@@ -33,18 +33,18 @@ class Map:
     points: Floats
     method: str
 
-    def place(self, index: int) -> Floats | None:
-        """Return where a text is: its point, or amid the nearest drawn texts; None for a zero vector."""
+    def place(self, index: int) -> list[float] | None:
+        """Return where a text is, to four digits: at its point, or amid the nearest drawn ones; None for a zero one."""
         row = int(np.searchsorted(self.drawn, index))
         if row < len(self.drawn) and self.drawn[row] == index:
-            point: Floats = self.points[row]
-            return point
-        if not self.vectors[index].any():
+            point = self.points[row]
+        elif self.vectors[index].any():
+            # One that is not drawn stands amid the drawn ones that are closest to it
+            nearest = np.argsort(-(self.vectors[self.drawn] @ self.vectors[index]), kind="stable")[:PLACED_BY]
+            point = self.points[nearest].mean(axis=0)
+        else:
             return None
-        # One that is not drawn stands amid the drawn ones that are closest to it
-        nearest = np.argsort(-(self.vectors[self.drawn] @ self.vectors[index]), kind="stable")[:PLACED_BY]
-        amid: Floats = self.points[nearest].mean(axis=0)
-        return amid
+        return [round(float(value), 4) for value in point]
 
     @cached_property
     def kept(self) -> float | None:

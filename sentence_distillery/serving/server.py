@@ -3,7 +3,6 @@
 import os
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -19,14 +18,6 @@ from sentence_distillery.serving.connections import Connection
 HOST = "127.0.0.1"
 KEY = "SENTENCE_DISTILLERY_KEY"  # of the environment
 SHORTEST_KEY = 8
-
-
-@dataclass(frozen=True)
-class Serving:
-    """The options of `explore`; `port` 0 takes a free port."""
-
-    port: int
-    key: str | None
 
 
 def read_collection(encoder: StaticEncoder, texts: list[Path], reading: Reading, limit: int) -> Collection:
@@ -66,23 +57,23 @@ def checked_key(given: str | None) -> str | None:
     return key
 
 
-def serve(collection: Collection, name: str, serving: Serving, ready: Callable[[str], None]) -> None:
+def serve(collection: Collection, name: str, port: int, key: str | None, ready: Callable[[str], None]) -> None:
     """Serve until the process is interrupted; `ready` is called with the page's address once the port is taken.
 
-    Raises InputError if the port cannot be taken.
+    `port` 0 takes a free one. Raises InputError if the port cannot be taken.
     """
     try:
-        listener = socket.create_server((HOST, serving.port))
+        listener = socket.create_server((HOST, port))
     except (OSError, OverflowError) as error:
-        raise InputError(f"Port {serving.port} cannot be taken: {error}; give --port 0 for a free one.") from error
+        raise InputError(f"Port {port} cannot be taken: {error}; give --port 0 for a free one.") from error
 
     # The port is known only now if the system has chosen it, and the guard needs it for the names of the host.
     with listener:
         port = listener.getsockname()[1]
         hosts = [f"{host}:{port}" for host in (HOST, "localhost")]
-        fragment = "" if serving.key is None else f"#{serving.key}"
+        fragment = "" if key is None else f"#{key}"
         ready(f"http://{HOST}:{port}/{fragment}")
-        app = application(collection, name, hosts, serving.key)
+        app = application(collection, name, hosts, key)
         uvicorn.Server(_config(app)).run(sockets=[listener])
 
 

@@ -68,9 +68,8 @@ class Data:
 def write_site(collection: Collection, name: str, directory: Path) -> int:
     """Write the folder, whole or not at all, and return the bytes of all files.
 
-    Raises:
-        InputError: If the student is one that JavaScript does not compute, the directory holds anything else or cannot
-            be written, or the encoder in JavaScript is not there.
+    Raises InputError if the student is one that JavaScript does not compute, the directory holds anything else or
+    cannot be written, or the encoder in JavaScript is not there.
     """
     check_encoder(collection.encoder)
     check_directory(directory)
@@ -88,7 +87,6 @@ def write_site(collection: Collection, name: str, directory: Path) -> int:
     # Named by its content, so that a browser never mixes an old file from its cache with new ones.
     folder = f"data-{data.finish(_about(collection, name))}"
 
-    # Whole or not at all, as all files of this library.
     with atomic_directory(directory) as partial:
         (partial / folder).mkdir()
         for part, text in data.scripts.items():
@@ -183,13 +181,12 @@ def _about(collection: Collection, name: str) -> dict[str, object]:
 def _content(collection: Collection) -> dict[str, object]:
     """Return texts and columns as the page shows them, and the map with a place for each text."""
     drawn = draw(collection.vectors)
-    places = [drawn.place(row) for row in range(len(collection.texts))]
     return {
         "texts": [cut(text, SHOWN) for text in collection.texts],
         "columns": {name: [cut(value, VALUE) for value in values] for name, values in collection.columns.items()},
         "map": {
             "drawn": drawn.drawn.tolist(),
-            "places": [None if place is None else [round(float(number), 4) for number in place] for place in places],
+            "places": [drawn.place(row) for row in range(len(collection.texts))],
             "method": drawn.method,
             "kept": drawn.kept,
         },

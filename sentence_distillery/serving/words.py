@@ -1,8 +1,7 @@
 """Show how a student reads a text: known words, words cut into pieces, and unknown words."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Literal
 
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -28,27 +27,20 @@ def read_words(encoder: StaticEncoder, text: str) -> list[Word]:
         >>> [(word.text, word.reading) for word in read_words(load(), "The storm, flabbergastingly 𓀀.")]
         [('The', 'known'), ('storm', 'known'), ('flabbergastingly', 'cut'), ('𓀀', 'unknown')]
     """
-    return list(_words(encoder, text))
-
-
-def _words(encoder: StaticEncoder, text: str) -> Iterator[Word]:
     encoding = encoder.tokenizer.encode(text, add_special_tokens=False)
-    starts = 0
-
-    def number(place: int) -> int:
-        """Count words; a continuation belongs to the word before it."""
-        nonlocal starts
-        starts += not encoding.tokens[place].startswith(CONTINUATION)
-        return starts
+    # The number of the word of each token; a continuation belongs to the word before it
+    numbers = list(accumulate(not token.startswith(CONTINUATION) for token in encoding.tokens))
+    words = []
 
     # Punctuation without a vector is not a word that the student fails to know.
-    for _, group in groupby(range(len(encoding.ids)), number):
+    for _, group in groupby(range(len(numbers)), numbers.__getitem__):
         places = list(group)
         written = text[encoding.offsets[places[0]][0] : encoding.offsets[places[-1]][1]]
         if all(encoding.ids[place] == encoder.unknown_id for place in places):
             if not is_punctuation(written):
-                yield Word(written, "unknown")
+                words.append(Word(written, "unknown"))
         elif len(places) == 1:
-            yield Word(written, "known")
+            words.append(Word(written, "known"))
         else:
-            yield Word(written, "cut", tuple(encoding.tokens[place] for place in places))
+            words.append(Word(written, "cut", tuple(encoding.tokens[place] for place in places)))
+    return words

@@ -51,7 +51,7 @@ def test_rows_differ_from_the_base_in_one_thing() -> None:
 
 
 def test_rows_are_made_as_they_say(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
-    trained = list[float]()
+    trained = list[float | None]()
 
     def train(options: StudentOptions, *rest: Any) -> Any:
         trained.append(options.learning_rate)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from reproductions.paper2.pairs.options import Combination
-from sentence_distillery.io.artifacts import read_json, tensor_names
+from sentence_distillery.io.artifacts import read_json, read_tensors
 from sentence_distillery.io.checksums import check_directory
 from sentence_distillery.io.contents import Content
 from sentence_distillery.io.options import Count
@@ -35,4 +35,4 @@ def refuse_damaged(directory: Path) -> None:
     """Check the files of a model that is to be copied; raises InputError for one that its reader would refuse."""
     check_directory(directory)
     read_json(directory / ABOUT, About)
-    tensor_names(directory / WEIGHTS)
+    read_tensors(directory / WEIGHTS, {})

@@ -14,13 +14,8 @@ from reproductions.paper1.word_vectors.model import WordVectors
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
 from sentence_distillery.distillation.export import export
-from sentence_distillery.distillation.soft_labels import (
-    TEACHER,
-    WORDS,
-    embedding_column,
-    soft_label_schema,
-    word_schema,
-)
+from sentence_distillery.distillation.label_files import embedding_column, soft_label_schema, word_schema
+from sentence_distillery.distillation.soft_labels import TEACHER, WORDS
 from sentence_distillery.distillation.vocabulary import count_words
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder

@@ -20,7 +20,7 @@ from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
 from sentence_distillery.distillation.distill import LEXICAL_DIMENSION, as_teacher, distill, texts_to_embed
-from sentence_distillery.distillation.soft_labels import embedding_array, sentence_ids
+from sentence_distillery.distillation.label_files import embedding_array, sentence_ids
 from sentence_distillery.encoder.persistence.names import WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, write_table

@@ -7,12 +7,13 @@ from sentence_distillery.distillation.lexical import inverse_document_frequencie
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import TokenIds
 from tests.sentence_distillery.distillation.conftest import deep_encoder
 
 
 def test_document_frequencies_count_a_text_once() -> None:
     """Three texts: stem 0 is in all of them, stem 1 in one, stem 2 in none."""
-    found = inverse_document_frequencies(np.array([0, 0, 1, 0, 0]), np.array([0, 3, 4, 5]), 3)
+    found = inverse_document_frequencies(TokenIds.from_lists([[0, 0, 1], [0], [0]]), 3)
     np.testing.assert_allclose(found, np.log([4 / 4, 4 / 2, 4 / 1]), atol=1e-6)
 
 

@@ -17,7 +17,8 @@ import yaml
 from safetensors.torch import load, load_file, save_file
 
 from sentence_distillery.distillation.glove import glove_words
-from sentence_distillery.distillation.soft_labels import TEACHER, WORDS, embedding_array, soft_label_schema, word_schema
+from sentence_distillery.distillation.label_files import embedding_array, soft_label_schema, word_schema
+from sentence_distillery.distillation.soft_labels import TEACHER, WORDS
 from sentence_distillery.distillation.vocabulary import count_words
 from sentence_distillery.encoder.tokenizer import words
 from sentence_distillery.io.artifacts import read_table

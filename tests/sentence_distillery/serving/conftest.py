@@ -15,7 +15,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from sentence_distillery import load
-from sentence_distillery.distillation.soft_labels import TEACHER, embedding_column, soft_label_schema
+from sentence_distillery.distillation.label_files import embedding_column, soft_label_schema
+from sentence_distillery.distillation.soft_labels import TEACHER
 from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.serving.collection import SENTENCES, SOFT_LABELS
 from sentence_distillery.serving.server import KEY

@@ -1,5 +1,6 @@
 """Neighbours, the map, and how a student reads a query: by hand, in this process."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,13 @@ def compass() -> StaticEncoder:
     return StaticEncoder(static_tokenizer(VOCABULARY), VECTORS)
 
 
+def collection_of(encoder: StaticEncoder, texts: Iterable[str]) -> Collection:
+    return Collection.of_rows(encoder, ((text, {}) for text in texts))
+
+
 def test_neighbours_by_hand() -> None:
     """The cosines of north with north, both and east; equal ones in the order of the texts."""
-    found = Collection.of(compass(), ["East.", "North, east", " ", "north", "North!"])
+    found = collection_of(compass(), ["East.", "North, east", " ", "north", "North!"])
     assert found.texts == ["East.", "North, east", "north", "North!"]
     neighbours = found.search("NORTH", 10)
     assert [(n.index, round(n.score, 4)) for n in neighbours] == [(2, 1.0), (3, 1.0), (1, 0.7071), (0, 0.0)]
@@ -36,13 +41,13 @@ def test_neighbours_by_hand() -> None:
     assert [n.index for n in found.alike(2, 2)] == [3, 1]
     assert found.search("?!", 3) == []
     assert found.alike_for_teacher(0, 3) is None
-    assert Collection.of(compass(), ["north"]).alike(0, 5) == []
+    assert collection_of(compass(), ["north"]).alike(0, 5) == []
 
 
 def test_a_search_weighs_shared_words_as_in_a_search() -> None:
     """Short and long texts alike, and the query as they are."""
     encoder = load("released-search")
-    found = Collection.of(encoder, [*TEXTS, "storm " * 40])
+    found = collection_of(encoder, [*TEXTS, "storm " * 40])
     np.testing.assert_array_equal(found.vectors, encoder.encode_document(found.texts))
     best = found.search("closed ports", 1)[0]
     assert best.score == pytest.approx(
@@ -77,9 +82,9 @@ def test_a_filter_and_groups_by_hand() -> None:
 def test_examples_of_queries() -> None:
     """One of each third: the text closest to 60 characters that has a vector; no text twice."""
     long, short = "the storm closed the port of the town and then the road by the sea", "a storm"
-    found = Collection.of(load(), [short, long, "?" * 60, short, "rain", short, "rain", "rain", short])
+    found = collection_of(load(), [short, long, "?" * 60, short, "rain", short, "rain", "rain", short])
     assert found.examples == [long, short]
-    assert Collection.of(compass(), ["?"]).examples == []
+    assert collection_of(compass(), ["?"]).examples == []
 
 
 def test_how_words_are_read() -> None:
