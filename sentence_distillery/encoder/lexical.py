@@ -96,6 +96,12 @@ class LexicalChannel:
         sums = np.bincount(flat.ravel(), (signs[kinds] * weights[:, None]).ravel(), len(tokens) * self.dimension)
         return unit_rows(sums.reshape(len(tokens), self.dimension).astype(np.float32))
 
+    def beside(self, vectors: Floats, tokens: TokenIds, weights: Floats) -> Floats:
+        """Put the channel of each text after its vector, `weights` (texts,) times as long."""
+        lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+        lengths *= weights
+        return np.concatenate([vectors, self.vectors(tokens) * lengths[:, None]], axis=1)
+
     def arrays(self, weight: Weight) -> tuple[NDArray[np.int32], Floats, NDArray[np.uint32], int, float, float]:
         """Return what the native core needs: each token's stem, and of each stem its idf and its places.
 

@@ -39,16 +39,16 @@ def model_of(
     card: str | None = None,
 ) -> Model:
     """Put a model together; `StaticEncoder` says what each part is."""
-    layers: tuple[Layer, ...] = () if hidden is None else (Hidden(*hidden),)
+    layer: Layer | None = None if hidden is None else Hidden(*hidden)
     if linear is not None:
-        layers = (Linear(*linear),)
+        layer = Linear(*linear)
 
     # A tokenizer from a file is not read before a text needs it.
     source = TokenizerFile(tokenizer) if isinstance(tokenizer, Path | bytes) else InMemory(tokenizer)
     return Model(
         Tokens(source, rules, vocabulary, of_means=linear is not None),
         Table(stored, step),
-        layers,
+        layer,
         lexical,
         prompts=prompts or Prompts(),
         made_from=made_from or {},

@@ -382,7 +382,7 @@ class StaticEncoder(Adapters):
         write_onnx(self, Path(directory))
 
     def __repr__(self) -> str:
-        arrays = [self.stored, *(array for layer in self.model.layers for array in layer.arrays)]
+        arrays = [self.stored, *(self.model.layer.arrays if self.model.layer else ())]
         if self._channel is not None:
             arrays += [self._channel.stems, self._channel.idf]
         megabytes = sum(array.nbytes for array in arrays) / 1e6
@@ -490,8 +490,8 @@ class StaticEncoder(Adapters):
     @property
     def kind(self) -> str:
         """What follows the mean: nothing (static), a hidden layer (deep), a linear one (paper), a channel (lexical)."""
-        if self.model.layers:
-            return self.model.layers[-1].kind
+        if self.model.layer is not None:
+            return self.model.layer.kind
         return "static" if self._channel is None else "lexical"
 
     @property
@@ -502,8 +502,8 @@ class StaticEncoder(Adapters):
     @property
     def full_dimension(self) -> int:
         """Numbers in a vector that is not cut."""
-        if self.model.of_means:
-            return self.model.layers[-1].dimension
+        if (layer := self.model.layer) is not None and layer.of_means:
+            return layer.dimension
         return self.token_dimension + (0 if self._channel is None else self._channel.dimension)
 
     @property
@@ -515,15 +515,14 @@ class StaticEncoder(Adapters):
     def _simple(self) -> Simple:
         """The simple way from texts and from tokens to vectors."""
         table, ids = self.model.table, self.model.tokens.counting_ids
-        return Simple(ids, table.summed, table.unit, self._channel, self.lexical_weight, self.model.layers)
+        return Simple(ids, table.summed, table.unit, self._channel, self.lexical_weight, self.model.layer)
 
     @cached_property
     def _core(self) -> Core:
         """The way from texts and from tokens to vectors."""
         if loading.core() is None:
             return self._simple
-        native, table, layers = self.model.tokens.native, self.model.table, self.model.layers
-        return Native(native, self._simple, table.summed, table.unit, self._channel, self.lexical_weight, layers)
+        return Native(self.model.tokens.native, self._simple)
 
     @overload
     def encode(
@@ -784,7 +783,7 @@ class StaticEncoder(Adapters):
         def encode_span(span: slice) -> None:
             self._encode_part(texts[span], vectors[span], width, call, None if counts is None else counts[span])
 
-        in_numpy = self._core is self._simple and bool(self.model.layers)
+        in_numpy = self._core is self._simple and self.model.layer is not None
         in_batches(encode_span, len(texts), batch_size, progress, with_layers=in_numpy)
         if counts is not None and call.on_unknown == "error":
             _refuse_unknown(texts, counts, first)
@@ -850,11 +849,11 @@ class StaticEncoder(Adapters):
         means = tokens.means(self.table, weights)
         if self.model.of_means and weights is not None:
             means *= _levels(tokens, weights)
-        if self.model.layers or self._channel is None:
-            return self.model.after_layers(means)
-        lengths = np.sqrt(np.einsum("nd,nd->n", means, means))
-        lengths *= weights_by_length(self.lexical_weight, self.known(tokens).lengths)
-        return np.concatenate([means, self._channel.vectors(tokens) * lengths[:, None]], axis=1)
+        if self.model.layer is not None:
+            return self.model.layer.apply(means)
+        if self._channel is None:
+            return means
+        return self._channel.beside(means, tokens, weights_by_length(self.lexical_weight, self.known(tokens).lengths))
 
     def token_ids(self, sentences: list[str]) -> TokenIds:
         """Look up the words of each sentence, the way `encode` does; `tokenize` is slower and keeps punctuation.

@@ -287,7 +287,8 @@ def _sum_nodes() -> "list[NodeProto]":
 
 
 def _layers(encoder: "StaticEncoder") -> dict[str, NDArray[Any]]:
-    ((widen, narrow),) = (layer.arrays for layer in encoder.model.layers)
+    assert encoder.hidden is not None
+    widen, narrow = encoder.hidden
     bounds = {"start": [0], "end": [encoder.dimension]}
     return {"widen": widen, "narrow": narrow, **{name: np.array(at, np.int64) for name, at in bounds.items()}}
 

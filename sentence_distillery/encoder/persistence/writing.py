@@ -101,7 +101,7 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         "vocabulary": len(table),
         "embedding_dtype": table.dtype.name,
         "step": encoder.step,
-        "units": sum(layer.units for layer in encoder.model.layers),
+        "units": 0 if encoder.hidden is None else int(encoder.hidden[0].shape[1]),
         "normalize": True,  # model2vec's name for unit length
         "max_length": None if encoder.rules is None else encoder.rules.max_length,  # tokens; model2vec's default is 512
         **({} if encoder.rules is None else {TEXT_RULES: asdict(encoder.rules)}),
@@ -124,8 +124,8 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
     write_weights(directory, tensors)
     (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(pretty=False), encoding="utf-8")
     dense = DenseFolders(directory, [], Digests(directory, None))
-    for layer in encoder.model.layers:
-        layer.save(dense)
+    if encoder.model.layer is not None:
+        encoder.model.layer.save(dense)
     _write_modules(dense.folders, directory / MODULES)
     weights = [WEIGHTS, *(f"{folder}/{WEIGHTS}" for folder in dense.folders)]
 
