@@ -24,6 +24,7 @@ from typing import Any, Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.encoder.texts import is_whole
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 PLACES = 8  # of a stem; a dimension is a multiple of it
@@ -173,8 +174,7 @@ def as_weight(value: Any) -> Weight:
 
 def is_dimension(value: Any) -> TypeGuard[int]:
     """Tell whether a value is a dimension of a channel: a multiple of PLACES up to GREATEST_DIMENSION."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return whole and bool(PLACES <= value <= GREATEST_DIMENSION and value % PLACES == 0)
+    return is_whole(value, PLACES, GREATEST_DIMENSION) and value % PLACES == 0
 
 
 def resized(channel: LexicalChannel | None, dimension: int, weight: Weight) -> LexicalChannel:

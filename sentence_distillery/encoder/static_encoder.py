@@ -25,7 +25,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Unp
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.adapters import Adapters, CallOptions, EncodeOptions, OnUnknown, checked_dimension
+from sentence_distillery.encoder.adapters import (
+    Adapters,
+    CallOptions,
+    EncodeOptions,
+    OnUnknown,
+    as_tensors,
+    checked_dimension,
+)
 from sentence_distillery.encoder.core import Core, Counts, Form, Native, Simple
 from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.exchange.text_rules import TextRules
@@ -53,15 +60,13 @@ from sentence_distillery.encoder.precision import (
     check_precision,
     quantize_embeddings,
 )
-from sentence_distillery.encoder.texts import as_texts, batches, shown
-from sentence_distillery.encoder.threads import in_batches
+from sentence_distillery.encoder.texts import as_texts, batches, is_whole, shown
+from sentence_distillery.encoder.threads import Progress, in_batches
 from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.io.unicode import whole_surrogates
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-    from sentence_distillery.encoder.progress import Progress
 
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
 STREAM_BATCH = 32_768  # texts of a stream that are held at a time
@@ -393,15 +398,17 @@ class StaticEncoder(Adapters):
         return parts_of(self.model, self.truncate_dim, self.lexical_weight, self.search_weight)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        options = {name: state.get(name) for name in ("truncate_dim", "lexical_weight", "search_weight")}
-        parts = {name: part for name, part in state.items() if name not in options}
-        StaticEncoder.__init__(self, model_of(**parts), **options)
+        parts = dict(state)
+        StaticEncoder.__init__(self, parts.pop("tokenizer"), **parts)
 
     def _copy(self, lexical_weight: Weight | None = None) -> Self:
         weight = self.lexical_weight if lexical_weight is None else lexical_weight
         copy = type(self)(self.model, lexical_weight=weight, search_weight=self.search_weight)
         copy.truncate_dim = self.truncate_dim
         return copy
+
+    def __sklearn_clone__(self) -> Self:
+        return self._copy()
 
     @cached_property
     def for_search(self) -> Self:
@@ -608,17 +615,13 @@ class StaticEncoder(Adapters):
         call = self._call(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
 
         # All options are checked before the first text is read.
-        progress = _progress(len(listed)) if show_progress_bar else None
+        progress = Progress(len(listed)) if show_progress_bar else None
         vectors = self._encode_all(listed, call, truncate_dim, batch_size, progress, precision=precision)
 
         # One str gives one vector, whatever its type.
         if isinstance(texts, str):
             vectors = vectors[0]
-        if convert_to_numpy and not convert_to_tensor:
-            return vectors
-        from sentence_distillery.encoder.tensors import as_tensors
-
-        return as_tensors(vectors, convert_to_tensor)
+        return vectors if convert_to_numpy and not convert_to_tensor else as_tensors(vectors, convert_to_tensor)
 
     def encode_stream(
         self,
@@ -898,14 +901,8 @@ def _levels(tokens: TokenIds, weights: Floats) -> Floats:
     return np.asarray(sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], np.float32(1)), np.float32)
 
 
-def _progress(texts: int) -> Progress:
-    from sentence_distillery.encoder.progress import Progress  # few calls show it
-
-    return Progress(texts, shown=True)
-
-
 def _check_count(name: str, count: int | None) -> None:
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
+    if count is not None and not is_whole(count, 1):
         raise ValueError(f"{name} is {count!r}; it is a whole number from 1.")
 
 

@@ -1,11 +1,12 @@
-"""Check the texts that `encode` gets, in any container, and cut them into batches."""
+"""Check what users give: texts in any container, which are also cut into batches, and whole numbers."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from math import inf
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -49,6 +50,11 @@ def shown(value: object) -> str:
     """Show a value and its type for an error message, cut short."""
     text = repr(value)
     return f"{text if len(text) <= _SHOWN else text[:_SHOWN] + '…'} ({type(value).__name__})"
+
+
+def is_whole(value: object, least: int, most: float = inf) -> TypeGuard[int]:
+    """Tell whether a value is a whole number from `least` to `most`; a bool, which Python counts among them, is not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(least <= value <= most)
 
 
 def batches(texts: Iterable[str], size: int) -> Iterator[tuple[int, list[str]]]:

@@ -20,7 +20,8 @@ from sentence_distillery.encoder.native.characters import (
 from sentence_distillery.encoder.native.characters import FULL as FULL
 
 
-def _replace(pattern: Mapping[str, str], content: str) -> dict[str, object]:
+def replacement(pattern: Mapping[str, str], content: str) -> dict[str, object]:
+    """Describe a step of a normalizer as tokenizer.json does."""
     return {"type": "Replace", "pattern": pattern, "content": content}
 
 
@@ -32,10 +33,10 @@ _BERT: Final[dict[str, object]] = {
     "lowercase": True,
 }
 _EARLIER: Final = [
-    _replace({"Regex": "[™℠]"}, " "),
-    *(_replace({"String": sign}, text) for sign, text in (("½", " 1/2 "), ("¼", " 1/4 "), ("¾", " 3/4 "))),
+    replacement({"Regex": "[™℠]"}, " "),
+    *(replacement({"String": sign}, text) for sign, text in (("½", " 1/2 "), ("¼", " 1/4 "), ("¾", " 3/4 "))),
     {"type": "NFKC"},
-    *(_replace({"String": sign}, text) for sign, text in (("⁄", "/"), ("‐", "-"))),
+    *(replacement({"String": sign}, text) for sign, text in (("⁄", "/"), ("‐", "-"))),
 ]
 _PARTS: Final[dict[str, dict[str, object]]] = {
     "pre_tokenizer": {"type": "BertPreTokenizer"},

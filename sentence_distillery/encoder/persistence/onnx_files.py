@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.native.vocabulary import terms_of
+from sentence_distillery.encoder.native.vocabulary import replacement, terms_of
 from sentence_distillery.encoder.persistence.names import CONFIG, TOKENIZER
+from sentence_distillery.encoder.persistence.writing import refuse_all_but
 from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN, is_emoji
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json
 
@@ -70,7 +71,6 @@ _LETTER: Final = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]"  # characters that may not
 PLANES: Final = (0x21, 0x20000)  # all punctuation
 
 _OF_A_MODEL = frozenset({CONFIG, TOKENIZER, TOKENIZER_CONFIG, "onnx", "README.md"})
-_TYPES = {"float32": 1, "float16": 10, "int8": 3}  # onnx.TensorProto's numbers
 
 
 def write_onnx(encoder: "StaticEncoder", directory: Path) -> None:
@@ -111,16 +111,7 @@ def _refuse(encoder: "StaticEncoder", directory: Path) -> None:
             f"The table has {encoder.stored.nbytes / 1e9:.1f} GB, and an ONNX file holds less than 2.1; compress the "
             "student first, to fewer dimensions or bits."
         )
-    if directory.is_file():
-        raise InputError(f"{directory} is a file; name a directory to write the model to.")
-
-    # The directory is replaced as a whole, so nothing of somebody else's may be in it.
-    others = sorted({path.name for path in directory.iterdir()} - _OF_A_MODEL) if directory.exists() else []
-    if others:
-        raise InputError(
-            f"{directory} holds '{others[0]}', which is not part of an ONNX model, and writing replaces the directory. "
-            "Name a new directory, or an empty one."
-        )
+    refuse_all_but(directory, lambda entry: entry.name in _OF_A_MODEL, "an ONNX model")
 
 
 def _tokenizer(encoder: "StaticEncoder") -> str:
@@ -147,12 +138,8 @@ def _normalizer(content: dict[str, Any]) -> dict[str, object]:
     known = set().union(*content["model"]["vocab"])
     later = [(code, code) for first, last in NOT_YET for code in range(first, last + 1) if chr(code) not in known]
     if earlier:  # they include NFKC
-        earlier = [_replace({"Regex": _any_of(later)}, STRANGE), *earlier]
-    return {"type": "Sequence", "normalizers": [*earlier, _replace({"String": "Σ"}, "σ"), bert]}
-
-
-def _replace(pattern: dict[str, str], content: str) -> dict[str, object]:
-    return {"type": "Replace", "pattern": pattern, "content": content}
+        earlier = [replacement({"Regex": _any_of(later)}, STRANGE), *earlier]
+    return {"type": "Sequence", "normalizers": [*earlier, replacement({"String": "Σ"}, "σ"), bert]}
 
 
 def _term_patterns(terms: list[str]) -> list[str]:
@@ -226,7 +213,7 @@ def onnx_bytes(encoder: "StaticEncoder") -> bytes:
 
 
 def _graph(encoder: "StaticEncoder") -> "GraphProto":
-    from onnx import TensorProto, helper
+    from onnx import TensorProto, helper, numpy_helper
 
     # A hidden layer needs all dimensions of the sum; there the cut comes after it.
     cut = None if encoder.kind == "deep" else encoder.truncate_dim
@@ -250,22 +237,11 @@ def _graph(encoder: "StaticEncoder") -> "GraphProto":
         helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", width]),
         helper.make_tensor_value_info("sentence_embedding", TensorProto.FLOAT, ["batch", width]),
     ]
-    tensors = [
-        TensorProto(name=name, dims=array.shape, data_type=_type(array), raw_data=_little_endian(array))
-        for name, array in constants.items()
-    ]
+    tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
     return helper.make_graph(nodes, "static_student", ids, outputs, tensors)
 
 
 _INPUTS = ("input_ids", "attention_mask")
-
-
-def _type(array: NDArray[Any]) -> int:
-    return 7 if array.dtype == np.int64 else _TYPES[array.dtype.name]
-
-
-def _little_endian(array: NDArray[Any]) -> bytes:
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
 
 
 def _node(kind: str, inputs: str, output: str, **attributes: Any) -> "NodeProto":
@@ -276,10 +252,12 @@ def _node(kind: str, inputs: str, output: str, **attributes: Any) -> "NodeProto"
 
 def _sum_nodes() -> "list[NodeProto]":
     """Gather the token vectors and add up those that are not padding."""
+    from onnx import TensorProto
+
     return [
         _node("Gather", "table input_ids", "rows"),
-        _node("Cast", "rows", "vectors", to=_TYPES["float32"]),
-        _node("Cast", "attention_mask", "mask", to=_TYPES["float32"]),
+        _node("Cast", "rows", "vectors", to=TensorProto.FLOAT),
+        _node("Cast", "attention_mask", "mask", to=TensorProto.FLOAT),
         _node("Unsqueeze", "mask last_axis", "factors"),
         _node("Mul", "vectors factors", "kept"),
         _node("ReduceSum", "kept tokens_axis", "sum", keepdims=0),

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from sentence_distillery.encoder.exchange.prompts import NONE, Prompts
 from sentence_distillery.encoder.persistence.json_files import read_object
+from sentence_distillery.encoder.texts import is_whole
 from sentence_distillery.io.errors import InputError
 
 _SIMILARITIES: Final = ("cosine", "dot", "euclidean", "manhattan")
@@ -66,6 +67,6 @@ def _prompts(path: Path, content: Mapping[str, Any]) -> Prompts:
 
 
 def _truncate_dim(path: Path, dimension: Any) -> int | None:
-    if dimension is not None and (isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1):
-        raise InputError(f"{path}: truncate_dim is {dimension!r}; it is a whole number from 1, or null.")
-    return dimension
+    if dimension is None or is_whole(dimension, 1):
+        return dimension
+    raise InputError(f"{path}: truncate_dim is {dimension!r}; it is a whole number from 1, or null.")

@@ -22,6 +22,7 @@ from sentence_distillery.encoder.persistence.json_files import REMEDY
 from sentence_distillery.encoder.persistence.layout import Layout
 from sentence_distillery.encoder.persistence.names import CONFIG, TEXT_RULES, TOKENIZER
 from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile
+from sentence_distillery.encoder.texts import is_whole
 from sentence_distillery.encoder.tokens import InMemory, Tokens
 from sentence_distillery.io.errors import InputError
 
@@ -124,7 +125,7 @@ class TextSource(NamedTuple):
         """Read the rules that `save_pretrained` wrote for another library's model of so many tokens."""
         found = described if isinstance(described, dict) else {}
         left_out = found.get(LEFT_OUT)
-        if found.keys() != {LEFT_OUT, MAX_LENGTH} or not (left_out is None or _is_id(left_out, tokens)):
+        if found.keys() != {LEFT_OUT, MAX_LENGTH} or not (left_out is None or is_whole(left_out, 0, tokens - 1)):
             raise self.layout.refused(
                 TEXT_RULES,
                 f"{described!r}; it has the id {LEFT_OUT}, below {tokens:,}, and the number of tokens {MAX_LENGTH}, or "
@@ -134,13 +135,9 @@ class TextSource(NamedTuple):
 
     def _length(self, given: object) -> int | None:
         """Check the greatest number of tokens."""
-        if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
-            raise self.layout.refused(MAX_LENGTH, f"{given!r}; it is a whole number from 1, or null")
-        return given
-
-
-def _is_id(value: object, tokens: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < tokens
+        if given is None or is_whole(given, 1):
+            return given
+        raise self.layout.refused(MAX_LENGTH, f"{given!r}; it is a whole number from 1, or null")
 
 
 def _refuse_chance_and_gaps(path: Path, tokenizer: Tokenizer) -> None:

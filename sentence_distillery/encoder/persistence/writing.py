@@ -14,7 +14,7 @@ in float32 (from 6.2 on; others leave them out), and so its vectors are neither 
 the least length that it divides by, 1e-12, is 0, and a text without a word gives 0 / 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -69,18 +69,26 @@ def save_model(encoder: "StaticEncoder", directory: Path, card: str | None) -> N
 
 
 def refuse_other_content(directory: Path) -> None:
-    """Raise InputError if the directory holds anything other than a model: it is replaced as a whole."""
+    """Raise InputError if the directory holds anything other than a model."""
+    refuse_all_but(directory, _is_of_a_model, "a model")
+
+
+def _is_of_a_model(entry: Path) -> bool:
+    """Tell whether a file or a folder is of a model; what other libraries put beside one counts as its own."""
+    module = entry.is_dir() and entry.name[:1].isdigit()  # 1_Dense, 2_Normalize, 0_StaticEmbedding
+    return module or entry.name in _OF_A_MODEL
+
+
+def refuse_all_but(directory: Path, is_own: Callable[[Path], bool], kind: str) -> None:
+    """Raise InputError if a directory holds anything that is not of a model of this kind: it is replaced as a whole."""
     if not directory.exists():
         return
     if not directory.is_dir():
         raise InputError(f"{directory} is a file; name a directory to save the model in.")
-
-    # What other libraries put beside a model counts as its own; anything else is the user's.
     for entry in sorted(directory.iterdir()):
-        module = entry.is_dir() and entry.name[:1].isdigit()  # 1_Dense, 2_Normalize, 0_StaticEmbedding
-        if not module and entry.name not in _OF_A_MODEL:
+        if not is_own(entry):
             raise InputError(
-                f"{directory} holds '{entry.name}', which is not part of a model, and saving replaces the whole "
+                f"{directory} holds '{entry.name}', which is not part of {kind}, and saving replaces the whole "
                 "directory. Name a new directory, or an empty one."
             )
 
