@@ -1,4 +1,4 @@
-"""Texts to vectors, behind one seam with two implementations: the native core, and a simple one for all else.
+"""Texts to vectors, in two ways with the same methods: the native core, and a simple one for all else.
 
     Native   native/*.c: WordPiece with this library's or BERT's normalizer, sums, layers, the lexical channel, bits
     Simple   the package `tokenizers`, then NumPy, if there was no compiler
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,34 +33,10 @@ Vectors = Floats | NDArray[np.uint8] | NDArray[np.int8]
 
 
 class Form(IntEnum):
-    """What a vector is: of unit length, the mean of the known tokens, or their sum in units of the table's levels."""
+    """What a vector is: of unit length, or the mean of the known tokens."""
 
     UNIT = 0
     MEAN = 1
-    SUM = 2
-
-
-class Core(Protocol):
-    """Turns texts into vectors."""
-
-    def encode(
-        self, texts: list[str], out: Vectors, form: Form, counts: Counts | None = None, width: int | None = None
-    ) -> None:
-        """Write the vectors of texts.
-
-        Args:
-            texts: The texts.
-            out: (texts, width) float32, C-contiguous, for the first numbers of each vector. Or an eighth of the
-                numbers, rounded up, in uint8 or int8: a bit for each, as in the precisions ubinary and binary.
-            form: What a vector is; no SUM if a layer follows.
-            counts: (texts,) int32 for the number of known tokens of each text.
-            width: The numbers of a vector; None for as many as `out` has.
-        """
-        ...
-
-    def embed(self, tokens: TokenIds, out: Vectors, form: Form, width: int | None = None) -> None:
-        """Write the vectors of texts whose tokens are known, all of which count; otherwise as `encode`."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +62,23 @@ class Simple:
     def encode(
         self, texts: list[str], out: Vectors, form: Form, counts: Counts | None = None, width: int | None = None
     ) -> None:
-        """Write the vectors of texts, as `Core` says."""
+        """Write the vectors of texts.
+
+        Args:
+            texts: The texts.
+            out: (texts, width) float32, C-contiguous, for the first numbers of each vector. Or an eighth of the
+                numbers, rounded up, in uint8 or int8: a bit for each, as in the precisions ubinary and binary.
+            form: What a vector is.
+            counts: (texts,) int32 for the number of known tokens of each text.
+            width: The numbers of a vector; None for as many as `out` has.
+        """
         tokens = self.token_ids(texts)
         self.embed(tokens, out, form, width)
         if counts is not None:
             counts[:] = tokens.lengths
 
     def embed(self, tokens: TokenIds, out: Vectors, form: Form, width: int | None = None) -> None:
-        """Write the vectors of texts whose tokens are known, as `Core` says, a chunk of them at a time."""
+        """Write the vectors of texts whose tokens are known, all of which count; otherwise as `encode`."""
         wanted = out.shape[1] if width is None else width
         for start in range(0, len(tokens), CHUNK):
             part = tokens.span(start, min(start + CHUNK, len(tokens)))
@@ -157,7 +142,7 @@ class Native:
     def encode(
         self, texts: list[str], out: Vectors, form: Form, counts: Counts | None = None, width: int | None = None
     ) -> None:
-        """Write the vectors of texts, as `Core` says."""
+        """Write the vectors of texts, as `Simple` does."""
         wanted = out.shape[1] if width is None else width
         if not self._cuts:
             tokens = self._simple.token_ids(texts)
@@ -168,7 +153,7 @@ class Native:
             self._mend(texts, out, form, counts, wanted)
 
     def embed(self, tokens: TokenIds, out: Vectors, form: Form, width: int | None = None) -> None:
-        """Write the vectors of texts whose tokens are known, as `Core` says."""
+        """Write the vectors of texts whose tokens are known, as `Simple` does."""
         ids, offsets = np.require(tokens.ids, np.int32, "C"), np.require(tokens.offsets, np.int64, "C")
         self._core.embed(ids, offsets, out, form, out.shape[1] if width is None else width)
 

@@ -82,16 +82,13 @@ class Linear(Layer):
     of_means: ClassVar[bool] = True
 
     def apply(self, vectors: Floats) -> Floats:
-        """Compute (texts, dimension)."""
         return vectors @ self.weight.T + self.bias
 
     def save(self, dense: DenseFolders) -> None:
-        """Write one Dense module."""
         dense.write(0, "linear.Identity", self.weight, self.bias)
 
     @classmethod
     def load(cls, dense: DenseFolders, width: int) -> Self:
-        """Read one Dense module."""
         tensors = dense.read(0, {WEIGHT: (None, width), BIAS: (None,)}, "Identity")
         weight, bias = tensors[WEIGHT], tensors[BIAS]
         if len(weight) != len(bias):
@@ -100,7 +97,6 @@ class Linear(Layer):
 
     @property
     def dimension(self) -> int:
-        """Numbers that it gives."""
         return len(self.weight)
 
     @property
@@ -133,12 +129,10 @@ class Hidden(Layer):
     of_means: ClassVar[bool] = False
 
     def apply(self, vectors: Floats) -> Floats:
-        """Compute (texts, dimension)."""
         deepened: Floats = vectors + np.maximum(vectors @ self.widen, 0.0) @ self.narrow
         return deepened
 
     def save(self, dense: DenseFolders) -> None:
-        """Write two Dense modules."""
         same = np.eye(self.dimension, dtype=np.float32)
         dense.write(0, "activation.ReLU", np.concatenate([same, -same, self.widen.T]))
         dense.write(1, "linear.Identity", np.concatenate([same, -same, self.narrow.T], axis=1))
@@ -158,7 +152,6 @@ class Hidden(Layer):
 
     @property
     def dimension(self) -> int:
-        """Numbers that it gives."""
         return len(self.widen)
 
     @property

@@ -158,10 +158,11 @@ def checked_weight(weight: Weight, channel: LexicalChannel | None) -> Weight:
 
 def is_weight(value: Any) -> TypeGuard[Weight]:
     """Tell whether a value is a weight of a channel: a number from 0 to GREATEST_WEIGHT, or a pair of them."""
-    if isinstance(value, tuple | list):
-        return (
-            len(value) == 2 and not any(isinstance(each, tuple | list) for each in value) and all(map(is_weight, value))
-        )
+    numbers = value if isinstance(value, tuple | list) else (value, value)
+    return len(numbers) == 2 and all(map(_is_one_weight, numbers))
+
+
+def _is_one_weight(value: Any) -> bool:
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     return number and bool(0 <= value <= GREATEST_WEIGHT)
 

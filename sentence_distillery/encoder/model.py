@@ -96,6 +96,11 @@ class Model:
     card_is_saved: bool = True
 
     @property
+    def origin(self) -> dict[str, object]:
+        """`made_from` without the figures, which are of this model's whole table alone."""
+        return {key: value for key, value in self.made_from.items() if key != "figures"}
+
+    @property
     def of_means(self) -> bool:
         """Whether a layer needs the mean of all tokens, unknown ones as zeros; others take any multiple of a sum."""
         return self.layer is not None and self.layer.of_means

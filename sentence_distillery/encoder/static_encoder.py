@@ -5,9 +5,9 @@
                        -> 12 | 873 | 40        their rows in the table
                        -> sum of 3 rows        then unit length
 
-The way from texts to vectors has one seam, `Core`, and two implementations (see `core`): a native one for tokenizers as
-this library makes them, and a simple one for all others and where nothing could be compiled. This class is what a user
-holds: a model, which encoders share, and two options.
+There are two ways from texts to vectors (see `core`): a native one for tokenizers as this library makes them, and a
+simple one for all others and where nothing could be compiled. This class is what a user holds: a model, which encoders
+share, and two options.
 
 Unknown tokens have the zero vector and punctuation is unknown, so vectors equal those of sentence-transformers whether
 these are counted or not. A vector at unit length is the same for the table and for a multiple of it. So a table of 255
@@ -33,7 +33,7 @@ from sentence_distillery.encoder.adapters import (
     as_tensors,
     checked_dimension,
 )
-from sentence_distillery.encoder.core import Core, Counts, Form, Native, Simple
+from sentence_distillery.encoder.core import Counts, Form, Native, Simple
 from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.exchange.text_rules import TextRules
 from sentence_distillery.encoder.layers import Hidden, Linear
@@ -63,7 +63,6 @@ from sentence_distillery.encoder.precision import (
 from sentence_distillery.encoder.texts import as_texts, batches, is_whole, shown
 from sentence_distillery.encoder.threads import Progress, in_batches
 from sentence_distillery.io.ragged import Floats, TokenIds
-from sentence_distillery.io.unicode import whole_surrogates
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -525,7 +524,7 @@ class StaticEncoder(Adapters):
         return Simple(ids, table.summed, table.unit, self._channel, self.lexical_weight, self.model.layer)
 
     @cached_property
-    def _core(self) -> Core:
+    def _core(self) -> Simple | Native:
         """The way from texts and from tokens to vectors."""
         if loading.core() is None:
             return self._simple
@@ -743,8 +742,7 @@ class StaticEncoder(Adapters):
             [0, 2]
         """
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
-        encodings = self.tokenizer.encode_batch_fast([*map(whole_surrogates, listed)], add_special_tokens=False)
-        tokens = TokenIds.from_lists(encoding.ids for encoding in encodings)
+        tokens = self.model.tokens.by_rules(listed, TextRules())
         return {"input_ids": tokens.ids.astype(np.int64), "offsets": tokens.offsets[:-1]}
 
     def encode_counting(self, texts: list[str]) -> tuple[Floats, Counts]:

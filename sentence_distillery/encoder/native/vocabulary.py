@@ -8,16 +8,16 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.native.characters import BERT as BERT
 from sentence_distillery.encoder.native.characters import (
+    BERT,
     CONTINUATION,
+    FULL,
     LONGEST,
     LONGEST_RUN,
     is_emoji,
     is_punctuation,
     is_term,
 )
-from sentence_distillery.encoder.native.characters import FULL as FULL
 
 
 def replacement(pattern: Mapping[str, str], content: str) -> dict[str, object]:

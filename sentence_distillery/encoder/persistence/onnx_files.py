@@ -194,7 +194,7 @@ def _config(encoder: "StaticEncoder") -> dict[str, object]:
         "embedding_dtype": encoder.stored.dtype.name,
         "pad_token_id": 0,
         "transformers.js_config": {"dtype": "fp32"},  # the one file, which its default in browsers is not
-        **{key: value for key, value in encoder.made_from.items() if key != "figures"},
+        **encoder.model.origin,
     }
 
 
@@ -267,8 +267,8 @@ def _sum_nodes() -> "list[NodeProto]":
 def _layers(encoder: "StaticEncoder") -> dict[str, NDArray[Any]]:
     assert encoder.hidden is not None
     widen, narrow = encoder.hidden
-    bounds = {"start": [0], "end": [encoder.dimension]}
-    return {"widen": widen, "narrow": narrow, **{name: np.array(at, np.int64) for name, at in bounds.items()}}
+    start, end = np.array([[0], [encoder.dimension]], np.int64)
+    return {"widen": widen, "narrow": narrow, "start": start, "end": end}
 
 
 def _deep_nodes(cut: bool) -> "list[NodeProto]":

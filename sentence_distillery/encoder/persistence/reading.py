@@ -75,7 +75,7 @@ def read_model(files: ModelFiles) -> Model:
 
     # Digests are compared after all files were read, and before anything is computed from them.
     digests.check()
-    settings = read_settings(directory / SETTINGS, applied=not by_model2vec)
+    prompts, truncate_dim = read_settings(directory / SETTINGS, applied=not by_model2vec)
     model = Model(
         texts.tokens,
         table,
@@ -83,8 +83,8 @@ def read_model(files: ModelFiles) -> Model:
         channel,
         weight,
         searches,
-        settings.truncate_dim,
-        settings.prompts,
+        truncate_dim,
+        prompts,
         layout.made_from,
         _read_card(directory),
         card_is_saved=False,

@@ -59,9 +59,8 @@ def save_model(encoder: "StaticEncoder", directory: Path, card: str | None) -> N
         InputError: If the directory holds anything other than a model, or cannot be written.
     """
     refuse_other_content(directory)
-    made_from = encoder.made_from
-    if encoder.truncate_dim is not None or encoder.kind == "lexical":  # the figures are of the whole table alone
-        made_from = {key: value for key, value in made_from.items() if key != "figures"}
+    whole = encoder.truncate_dim is None and encoder.kind != "lexical"
+    made_from = encoder.made_from if whole else encoder.model.origin
     with atomic_directory(directory) as partial:
         write_model(encoder, made_from, partial)
         if card is not None:

@@ -20,7 +20,8 @@ from sentence_distillery import load
 from sentence_distillery.encoder.core import Form, Native, Simple, native_vocabulary
 from sentence_distillery.encoder.layers import Hidden, Layer, Linear
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.native.vocabulary import BERT, FULL, Vocabulary
+from sentence_distillery.encoder.native.characters import BERT, FULL
+from sentence_distillery.encoder.native.vocabulary import Vocabulary
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import NORMALIZER, UNKNOWN, static_tokenizer
 from sentence_distillery.io.ragged import TokenIds
