@@ -49,7 +49,7 @@ from sentence_distillery.encoder.lexical import (
 from sentence_distillery.encoder.model import Model
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import Vocabulary
-from sentence_distillery.encoder.parts import Arrays, model_of, parts_of
+from sentence_distillery.encoder.parts import Arrays, model_of
 from sentence_distillery.encoder.persistence.files import ModelFiles, model_files
 from sentence_distillery.encoder.persistence.finding import RELEASED, RELEASED_SEARCH
 from sentence_distillery.encoder.persistence.reading import shared_model
@@ -393,8 +393,25 @@ class StaticEncoder(Adapters):
         return f"StaticEncoder(dimension={self.dimension}, tokens={len(self.stored):_}, megabytes={megabytes:.1f})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the parts of the model, and the options."""
-        return parts_of(self.model, self.truncate_dim, self.lexical_weight, self.search_weight)
+        """Pickle the parts of the model, without anything derived, and the options.
+
+        Another machine may not have the files of the model.
+        """
+        return {
+            "tokenizer": self.model.tokens.source.pickled(),
+            "stored": self.stored,
+            "linear": self.linear,
+            "step": self.step,
+            "hidden": self.hidden,
+            "truncate_dim": self.truncate_dim,
+            "made_from": dict(self.made_from),
+            "lexical": self.lexical,
+            "lexical_weight": self.lexical_weight,
+            "search_weight": self.search_weight,
+            "rules": self.rules,
+            "prompts": self.model.prompts,
+            "card": self.card,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         parts = dict(state)

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.native.vocabulary import replacement, terms_of
+from sentence_distillery.encoder.native.characters import replacement
+from sentence_distillery.encoder.native.vocabulary import terms_of
 from sentence_distillery.encoder.persistence.names import CONFIG, TOKENIZER
 from sentence_distillery.encoder.persistence.writing import refuse_all_but
 from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN, is_emoji
@@ -70,6 +71,12 @@ STRANGE: Final = "ꙮ"
 _LETTER: Final = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]"  # characters that may not be next to a term
 PLANES: Final = (0x21, 0x20000)  # all punctuation
 
+_SPECIAL_TOKENS: Final = {
+    "tokenizer_class": "PreTrainedTokenizerFast",
+    "unk_token": UNKNOWN,
+    "pad_token": UNKNOWN,  # row 0, the zero vector: padding changes no sum
+    "clean_up_tokenization_spaces": False,
+}
 _OF_A_MODEL = frozenset({CONFIG, TOKENIZER, TOKENIZER_CONFIG, "onnx", "README.md"})
 
 
@@ -85,7 +92,7 @@ def write_onnx(encoder: "StaticEncoder", directory: Path) -> None:
         (partial / MODEL).parent.mkdir()
         (partial / MODEL).write_bytes(content)
         (partial / TOKENIZER).write_text(_tokenizer(encoder), encoding="utf-8")
-        write_json(partial / TOKENIZER_CONFIG, _tokenizer_config())
+        write_json(partial / TOKENIZER_CONFIG, _SPECIAL_TOKENS)
         write_json(partial / CONFIG, _config(encoder))
 
 
@@ -176,15 +183,6 @@ def _marks() -> tuple[tuple[int, int], ...]:
     return tuple(zip(starts, ends, strict=True))
 
 
-def _tokenizer_config() -> dict[str, object]:
-    return {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "unk_token": UNKNOWN,
-        "pad_token": UNKNOWN,  # row 0, the zero vector: padding changes no sum
-        "clean_up_tokenization_spaces": False,
-    }
-
-
 def _config(encoder: "StaticEncoder") -> dict[str, object]:
     return {
         "model_type": "sentence-distillery",
@@ -231,7 +229,8 @@ def _graph(encoder: "StaticEncoder") -> "GraphProto":
     nodes += _unit_nodes("deepened" if encoder.kind == "deep" else "sum", spread=encoder.kind == "deep")
 
     # Inputs and outputs have the names that transformers.js and onnxruntime look for.
-    ids = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in _INPUTS]
+    names = ("input_ids", "attention_mask")
+    ids = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in names]
     width = encoder.dimension
     outputs = [
         helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", width]),
@@ -239,9 +238,6 @@ def _graph(encoder: "StaticEncoder") -> "GraphProto":
     ]
     tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
     return helper.make_graph(nodes, "static_student", ids, outputs, tensors)
-
-
-_INPUTS = ("input_ids", "attention_mask")
 
 
 def _node(kind: str, inputs: str, output: str, **attributes: Any) -> "NodeProto":

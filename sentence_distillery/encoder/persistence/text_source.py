@@ -12,9 +12,8 @@ tokenizer.json, which takes some ten times as long.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sentence_distillery.encoder.exchange.text_rules import LEFT_OUT, MAX_LENGTH, TextRules, unknown_id
 from sentence_distillery.encoder.persistence.files import ModelFiles
@@ -64,18 +63,14 @@ class TextSource(NamedTuple):
         return self.layout.folder / TOKENIZER
 
     @property
-    def _config(self) -> Mapping[str, Any]:
-        return self.layout.config
-
-    @property
     def _of_means(self) -> bool:
         """Whether a layer needs means, and not directions alone."""
         return self.layout.layer is not None and self.layout.layer.of_means
 
     def read(self) -> Texts:
         """Choose the fastest way that gives the tokens of the library that saved the model."""
-        if self.layout.ours and TEXT_RULES not in self._config:
-            if (length := self._config.get("max_length")) is not None:
+        if self.layout.ours and TEXT_RULES not in self.layout.config:
+            if (length := self.layout.config.get("max_length")) is not None:
                 raise InputError(
                     f"{self.layout.directory / CONFIG}: max_length is {length!r}, but a student reads texts to their "
                     "end. Set it to null, and give encode a max_length."
@@ -83,7 +78,7 @@ class TextSource(NamedTuple):
             return self._of_paper() if self._of_means else self._looked_up()
 
         # In another library unknown tokens count in means, and model2vec may cut texts: a look-up does neither.
-        cut = self._config.get("max_length", MODEL2VEC_LENGTH) if self.by_model2vec else None
+        cut = self.layout.config.get("max_length", MODEL2VEC_LENGTH) if self.by_model2vec else None
         means = self._of_means or not (self.by_model2vec or self.layout.normalized)
         if means or self.layout.ours or cut is not None:
             return self.by_rules()
@@ -114,9 +109,9 @@ class TextSource(NamedTuple):
         # The library that saved the model decides about length and unknown tokens.
         if self.by_model2vec:
             tokenizer.no_truncation()  # it cuts texts itself
-            rules = TextRules(unknown_id(tokenizer), self._length(self._config.get(MAX_LENGTH, MODEL2VEC_LENGTH)))
+            rules = TextRules(unknown_id(tokenizer), self._length(self.layout.config.get(MAX_LENGTH, MODEL2VEC_LENGTH)))
         elif self.layout.ours:
-            rules = self._saved_rules(self._config[TEXT_RULES], rows)
+            rules = self._saved_rules(self.layout.config[TEXT_RULES], rows)
         else:
             rules = TextRules()
         return Texts(Tokens(InMemory(tokenizer), rules, of_means=self._of_means), rows, exactly=False)
