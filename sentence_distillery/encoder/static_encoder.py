@@ -204,10 +204,9 @@ class StaticEncoder(Adapters):
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's. By default what the model was
                 saved with, which is all of them for most. It cuts whole blocks off a lexical channel; for a smaller
                 channel give `lexical_dimension`.
-            lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the
-                more shared words count; 0 leaves the channel out, in searches as well. Or two such numbers: for texts
-                of up to 12 known tokens and for those from 32 on; between them it grows evenly. `encode_query` and
-                `encode_document` have the second in all texts. By default what the model was saved with.
+            lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000, or two such
+                numbers, as `load` describes them: between short and long texts it grows evenly. By default what the
+                model was saved with.
             lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells
                 words apart. By default what the model was saved with.
             revision: The commit, branch or tag of a hub id; by default its main branch.
