@@ -23,10 +23,12 @@ from sentence_distillery.encoder.layers import Layer
 from sentence_distillery.encoder.lexical import LexicalChannel, Weight, weights_by_length
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, terms_are_apart
+from sentence_distillery.encoder.precision import Precision, quantize_embeddings
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 CHUNK: Final = 1_024  # texts of the simple way whose sums are computed at a time
 _ROWS: Final = 4_096  # rows of the table that it gathers at a time
+_PRECISIONS: Final[dict[str, Precision]] = {"float32": "float32", "uint8": "ubinary", "int8": "binary"}
 
 Counts = NDArray[np.int32]
 Vectors = Floats | NDArray[np.uint8] | NDArray[np.int8]
@@ -85,13 +87,7 @@ class Simple:
             vectors = self._vectors(part, wanted, form)[:, :wanted]
             if form is Form.UNIT:
                 vectors = unit_rows(vectors)
-            rows = out[start : start + CHUNK]
-            if out.dtype == np.float32:
-                rows[:] = vectors
-            else:
-                rows.view(np.uint8)[:] = np.packbits(vectors > 0, axis=1) ^ np.uint8(
-                    0x80 if out.dtype == np.int8 else 0
-                )
+            out[start : start + CHUNK] = quantize_embeddings(vectors, _PRECISIONS[out.dtype.name])
 
     def _vectors(self, tokens: TokenIds, width: int, form: Form) -> Floats:
         """Compute sums or means, and what follows them; with the channel if `width` reaches into it."""
