@@ -626,7 +626,7 @@ class StaticEncoder(Adapters):
         """
         check_precision(precision)
         _check_count("batch_size", batch_size)
-        listed = [texts] if isinstance(texts, str) else as_texts(texts)
+        listed = as_texts(texts)
         call = self._call(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
 
         # All options are checked before the first text is read.
@@ -729,8 +729,7 @@ class StaticEncoder(Adapters):
             [(5, 256), (0, 256)]
         """
         _check_count("max_length", max_length)
-        listed = [texts] if isinstance(texts, str) else as_texts(texts)
-        tokens = self.known(self.model.tokens.sequence_ids(listed, max_length))
+        tokens = self.known(self.model.tokens.sequence_ids(as_texts(texts), max_length))
         width = min(self.truncate_dim or self.token_dimension, self.token_dimension)
         vectors = self.table[tokens.ids, :width]
         cut = np.split(vectors, tokens.offsets[1:-1]) if len(tokens) else []
@@ -757,8 +756,7 @@ class StaticEncoder(Adapters):
             >>> tokens["offsets"].tolist()
             [0, 2]
         """
-        listed = [texts] if isinstance(texts, str) else as_texts(texts)
-        tokens = self.model.tokens.by_rules(listed, TextRules())
+        tokens = self.model.tokens.by_rules(as_texts(texts), TextRules())
         return {"input_ids": tokens.ids.astype(np.int64), "offsets": tokens.offsets[:-1]}
 
     def encode_counting(self, texts: list[str]) -> tuple[Floats, Counts]:

@@ -14,7 +14,7 @@ _SHOWN = 60  # characters of a refused value
 
 
 def as_texts(texts: Iterable[str], first: int = 0) -> list[str]:
-    """List texts of any container: a list, a generator, a NumPy array, a column of pandas, Polars or Arrow.
+    """List one text, or those of a container: a list, a generator, a NumPy array, a column of pandas, Polars or Arrow.
 
     `first` is the index of the first of them in the whole input. Raises TypeError if `texts` is None, a number, bytes
     or a mapping, or if one of them is not a str: the message has its index and its value.
@@ -30,6 +30,8 @@ def as_texts(texts: Iterable[str], first: int = 0) -> list[str]:
 
 
 def _listed(texts: Any) -> list[Any]:
+    if isinstance(texts, str):
+        return [texts]
     arrow = sys.modules.get("pyarrow")  # imported by who has an array of it
     if arrow is not None and isinstance(texts, arrow.Array | arrow.ChunkedArray):
         return list(texts.to_pylist())
