@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.model import LEVELS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -198,7 +197,7 @@ def _changed(
         lexical_weight=encoder.lexical_weight if lexical else 0.0,
         search_weight=encoder.search_weight if lexical else 0.0,
         rules=encoder.rules,
-        prompts=Prompts(encoder.prompts, encoder.default_prompt_name),
+        prompts=encoder.model.prompts,
         card=None if encoder.card is None else _noted(encoder.card, stored),
     )
 
