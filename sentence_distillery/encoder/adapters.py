@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from sentence_distillery.encoder.exchange.prompts import DOCUMENT, QUERY
 from sentence_distillery.encoder.precision import Precision
 from sentence_distillery.encoder.similarity import similarity, similarity_pairwise
+from sentence_distillery.encoder.texts import is_whole
 from sentence_distillery.io.ragged import Floats
 
 OnUnknown = Literal["zero", "error"]
@@ -76,10 +77,6 @@ class Adapters(ABC):
     @abstractmethod
     def for_search(self) -> Self:
         """The encoder that searches: the same, unless it has a lexical channel that `encode` weights otherwise."""
-
-    @abstractmethod
-    def _copy(self) -> Self:
-        """Make another encoder of the same model and settings."""
 
     def __call__(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
         """As `encode`, for a library that takes a function of texts."""
@@ -204,9 +201,6 @@ class Adapters(ABC):
             setattr(self, name, checked_dimension(value, self.full_dimension))
         return self
 
-    def __sklearn_clone__(self) -> Self:
-        return self._copy()
-
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
@@ -226,15 +220,27 @@ def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
     """Return a number of dimensions, None for all; ValueError if it is no number from 1 to `full`."""
     if truncate_dim is None:
         return None
-    if (
-        isinstance(truncate_dim, bool)
-        or not isinstance(truncate_dim, int | np.integer)
-        or not 1 <= truncate_dim <= full
-    ):
+    if not is_whole(truncate_dim, 1, full):
         raise ValueError(
             f"truncate_dim is {truncate_dim!r}; this model has {full} dimensions. Give 1 to {full}, or None for all."
         )
     return int(truncate_dim)
+
+
+def as_tensors(vectors: NDArray[Any], one: bool) -> Any:
+    """Convert arrays to torch tensors on the CPU, which share their memory: all to one, or each text to one in a list.
+
+    Raises ImportError if torch is not installed; the message says how to install it.
+    """
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            "Tensors need torch, which is not installed: pip install 'sentence-distillery[distill]'. Without it, leave "
+            "convert_to_tensor=False and convert_to_numpy=True as they are."
+        ) from error
+    tensor = torch.from_numpy(vectors)
+    return tensor if one or vectors.ndim == 1 else list(tensor)
 
 
 def _of_the_kind_of(given: object, cosines: Floats) -> Any:

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.model import LEVELS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -189,17 +188,16 @@ def _changed(
     lexical: LexicalChannel | None,
 ) -> StaticEncoder:
     """Return a student with another table, and the origin, the prompts and the card of `encoder`."""
-    # Figures were measured on the table before.
     return StaticEncoder(
         tokenizer,
         stored,
         step=step,
-        made_from={key: value for key, value in encoder.made_from.items() if key != "figures"},
+        made_from=encoder.model.origin,
         lexical=lexical,
         lexical_weight=encoder.lexical_weight if lexical else 0.0,
         search_weight=encoder.search_weight if lexical else 0.0,
         rules=encoder.rules,
-        prompts=Prompts(encoder.prompts, encoder.default_prompt_name),
+        prompts=encoder.model.prompts,
         card=None if encoder.card is None else _noted(encoder.card, stored),
     )
 
@@ -217,7 +215,7 @@ def _noted(card: str, stored: NDArray[Any]) -> str:
 
 def refuse_layers(encoder: StaticEncoder) -> None:
     """Raise InputError for a student with layers after the sum of its token vectors, which a table cannot replace."""
-    if encoder.linear is not None or encoder.hidden is not None:
+    if encoder.model.layer is not None:
         raise InputError(
             "The encoder has layers after the sum of its token vectors; only one without layers can be compressed."
         )

@@ -1,7 +1,7 @@
 """What may follow the sum of token vectors: a class for each kind of layer, which computes it, saves it and loads it.
 
 A layer is saved as Dense modules of sentence-transformers, so that this library computes there, too. It does not know
-how such a module becomes files: `save` and `load` get an object that does.
+how such a module, which has a number from 0, becomes files: `save` and `load` get an object that does.
 """
 
 from __future__ import annotations
@@ -9,33 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sentence_distillery.io.ragged import Floats
+
+if TYPE_CHECKING:
+    from sentence_distillery.encoder.persistence.dense import DenseFolders
 
 WEIGHT: Final = "linear.weight"
 BIAS: Final = "linear.bias"
 
 Shapes = Mapping[str, tuple[int | None, ...]]
-
-
-class DenseModules(Protocol):
-    """The Dense modules of a model, by their number from 0."""
-
-    def read(self, number: int, shapes: Shapes, activation: str) -> dict[str, NDArray[Any]]:
-        """Read the tensors of a module; raises InputError if it has others, or another activation."""
-        ...
-
-    def write(self, number: int, activation: str, weight: Floats, bias: Floats | None = None) -> None:
-        """Write a module; `weight` (output, input), `bias` (output,)."""
-        ...
-
-    def refuse(self, reason: str) -> Exception:
-        """Make the error for modules that are no such layer."""
-        ...
 
 
 class Layer(ABC):
@@ -56,12 +42,12 @@ class Layer(ABC):
         """Compute (texts, dimension) of (texts, dimension before it)."""
 
     @abstractmethod
-    def save(self, dense: DenseModules) -> None:
+    def save(self, dense: DenseFolders) -> None:
         """Write the layer as Dense modules."""
 
     @classmethod
     @abstractmethod
-    def load(cls, dense: DenseModules, width: int) -> Self:
+    def load(cls, dense: DenseFolders, width: int) -> Self:
         """Read the layer, whose input has `width` numbers."""
 
     @property
@@ -73,11 +59,6 @@ class Layer(ABC):
     @abstractmethod
     def arrays(self) -> tuple[Floats, Floats]:
         """Its parameters."""
-
-    @property
-    def units(self) -> int:
-        """Hidden units."""
-        return 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +82,13 @@ class Linear(Layer):
     of_means: ClassVar[bool] = True
 
     def apply(self, vectors: Floats) -> Floats:
-        """Compute (texts, dimension)."""
         return vectors @ self.weight.T + self.bias
 
-    def save(self, dense: DenseModules) -> None:
-        """Write one Dense module."""
+    def save(self, dense: DenseFolders) -> None:
         dense.write(0, "linear.Identity", self.weight, self.bias)
 
     @classmethod
-    def load(cls, dense: DenseModules, width: int) -> Self:
-        """Read one Dense module."""
+    def load(cls, dense: DenseFolders, width: int) -> Self:
         tensors = dense.read(0, {WEIGHT: (None, width), BIAS: (None,)}, "Identity")
         weight, bias = tensors[WEIGHT], tensors[BIAS]
         if len(weight) != len(bias):
@@ -119,7 +97,6 @@ class Linear(Layer):
 
     @property
     def dimension(self) -> int:
-        """Numbers that it gives."""
         return len(self.weight)
 
     @property
@@ -152,18 +129,16 @@ class Hidden(Layer):
     of_means: ClassVar[bool] = False
 
     def apply(self, vectors: Floats) -> Floats:
-        """Compute (texts, dimension)."""
         deepened: Floats = vectors + np.maximum(vectors @ self.widen, 0.0) @ self.narrow
         return deepened
 
-    def save(self, dense: DenseModules) -> None:
-        """Write two Dense modules."""
+    def save(self, dense: DenseFolders) -> None:
         same = np.eye(self.dimension, dtype=np.float32)
         dense.write(0, "activation.ReLU", np.concatenate([same, -same, self.widen.T]))
         dense.write(1, "linear.Identity", np.concatenate([same, -same, self.narrow.T], axis=1))
 
     @classmethod
-    def load(cls, dense: DenseModules, width: int) -> Self:
+    def load(cls, dense: DenseFolders, width: int) -> Self:
         """Read two Dense modules, if they are [I, -I, A] and [I, -I, B]."""
         widen = dense.read(0, {WEIGHT: (None, width)}, "ReLU")[WEIGHT]
         narrow = dense.read(1, {WEIGHT: (width, len(widen))}, "Identity")[WEIGHT]
@@ -177,18 +152,12 @@ class Hidden(Layer):
 
     @property
     def dimension(self) -> int:
-        """Numbers that it gives."""
         return len(self.widen)
 
     @property
     def arrays(self) -> tuple[Floats, Floats]:
         """A and B."""
         return self.widen, self.narrow
-
-    @property
-    def units(self) -> int:
-        """Hidden units."""
-        return int(self.widen.shape[1])
 
 
 KINDS: Final[tuple[type[Layer], ...]] = (Linear, Hidden)

@@ -24,6 +24,7 @@ from typing import Any, Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.encoder.texts import is_whole
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 PLACES = 8  # of a stem; a dimension is a multiple of it
@@ -96,6 +97,12 @@ class LexicalChannel:
         sums = np.bincount(flat.ravel(), (signs[kinds] * weights[:, None]).ravel(), len(tokens) * self.dimension)
         return unit_rows(sums.reshape(len(tokens), self.dimension).astype(np.float32))
 
+    def beside(self, vectors: Floats, tokens: TokenIds, weights: Floats) -> Floats:
+        """Put the channel of each text after its vector, `weights` (texts,) times as long."""
+        lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+        lengths *= weights
+        return np.concatenate([vectors, self.vectors(tokens) * lengths[:, None]], axis=1)
+
     def arrays(self, weight: Weight) -> tuple[NDArray[np.int32], Floats, NDArray[np.uint32], int, float, float]:
         """Return what the native core needs: each token's stem, and of each stem its idf and its places.
 
@@ -151,10 +158,11 @@ def checked_weight(weight: Weight, channel: LexicalChannel | None) -> Weight:
 
 def is_weight(value: Any) -> TypeGuard[Weight]:
     """Tell whether a value is a weight of a channel: a number from 0 to GREATEST_WEIGHT, or a pair of them."""
-    if isinstance(value, tuple | list):
-        return (
-            len(value) == 2 and not any(isinstance(each, tuple | list) for each in value) and all(map(is_weight, value))
-        )
+    numbers = value if isinstance(value, tuple | list) else (value, value)
+    return len(numbers) == 2 and all(map(_is_one_weight, numbers))
+
+
+def _is_one_weight(value: Any) -> bool:
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     return number and bool(0 <= value <= GREATEST_WEIGHT)
 
@@ -167,8 +175,7 @@ def as_weight(value: Any) -> Weight:
 
 def is_dimension(value: Any) -> TypeGuard[int]:
     """Tell whether a value is a dimension of a channel: a multiple of PLACES up to GREATEST_DIMENSION."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return whole and bool(PLACES <= value <= GREATEST_DIMENSION and value % PLACES == 0)
+    return is_whole(value, PLACES, GREATEST_DIMENSION) and value % PLACES == 0
 
 
 def resized(channel: LexicalChannel | None, dimension: int, weight: Weight) -> LexicalChannel:

@@ -72,7 +72,7 @@ class Model:
     Attributes:
         tokens: How texts become tokens.
         table: Their vectors.
-        layers: What is computed of their sum, in this order.
+        layer: What is computed of their sum; None if nothing is.
         channel: The lexical channel for the same tokens, whose dimensions follow those of the table.
         lexical_weight: The length of the channel relative to the rest that `encode` has by default.
         search_weight: That of `encode_query` and `encode_document`; None has that of `encode` in long texts.
@@ -85,7 +85,7 @@ class Model:
 
     tokens: Tokens
     table: Table
-    layers: tuple[Layer, ...] = ()
+    layer: Layer | None = None
     channel: LexicalChannel | None = None
     lexical_weight: Weight = 0.0
     search_weight: float | None = None
@@ -96,16 +96,15 @@ class Model:
     card_is_saved: bool = True
 
     @property
+    def origin(self) -> dict[str, object]:
+        """`made_from` without the figures, which are of this model's whole table alone."""
+        return {key: value for key, value in self.made_from.items() if key != "figures"}
+
+    @property
     def of_means(self) -> bool:
         """Whether a layer needs the mean of all tokens, unknown ones as zeros; others take any multiple of a sum."""
-        return any(layer.of_means for layer in self.layers)
+        return self.layer is not None and self.layer.of_means
 
     def arrays_of(self, kind: type[Layer]) -> tuple[Floats, Floats] | None:
-        """Return the parameters of the layer of a kind; None if there is none."""
-        return next((layer.arrays for layer in self.layers if isinstance(layer, kind)), None)
-
-    def after_layers(self, vectors: Floats) -> Floats:
-        """Apply the layers to sums or means, (texts, dimension of the table) float32."""
-        for layer in self.layers:
-            vectors = layer.apply(vectors)
-        return vectors
+        """Return the parameters of the layer, if it is of this kind."""
+        return self.layer.arrays if isinstance(self.layer, kind) else None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.exchange.text_rules import TextRules
 from sentence_distillery.encoder.layers import Hidden, Layer, Linear
-from sentence_distillery.encoder.lexical import LexicalChannel, Weight
+from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.model import Model, Table
 from sentence_distillery.encoder.native.vocabulary import Vocabulary
 from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile
@@ -39,37 +39,18 @@ def model_of(
     card: str | None = None,
 ) -> Model:
     """Put a model together; `StaticEncoder` says what each part is."""
-    layers: tuple[Layer, ...] = () if hidden is None else (Hidden(*hidden),)
+    layer: Layer | None = None if hidden is None else Hidden(*hidden)
     if linear is not None:
-        layers = (Linear(*linear),)
+        layer = Linear(*linear)
 
     # A tokenizer from a file is not read before a text needs it.
     source = TokenizerFile(tokenizer) if isinstance(tokenizer, Path | bytes) else InMemory(tokenizer)
     return Model(
         Tokens(source, rules, vocabulary, of_means=linear is not None),
         Table(stored, step),
-        layers,
+        layer,
         lexical,
         prompts=prompts or Prompts(),
         made_from=made_from or {},
         card=card,
     )
-
-
-def parts_of(model: Model, truncate_dim: int | None, lexical_weight: Weight, search_weight: float) -> dict[str, Any]:
-    """Take an encoder apart for a pickle, without anything derived; another machine may not have the files."""
-    return {
-        "tokenizer": model.tokens.source.pickled(),
-        "stored": model.table.stored,
-        "linear": model.arrays_of(Linear),
-        "step": model.table.step,
-        "hidden": model.arrays_of(Hidden),
-        "truncate_dim": truncate_dim,
-        "made_from": dict(model.made_from),
-        "lexical": model.channel,
-        "lexical_weight": lexical_weight,
-        "search_weight": search_weight,
-        "rules": model.tokens.rules,
-        "prompts": model.prompts,
-        "card": model.card,
-    }

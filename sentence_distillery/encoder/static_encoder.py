@@ -5,9 +5,9 @@
                        -> 12 | 873 | 40        their rows in the table
                        -> sum of 3 rows        then unit length
 
-The way from texts to vectors has one seam, `Core`, and two implementations (see `core`): a native one for tokenizers as
-this library makes them, and a simple one for all others and where nothing could be compiled. This class is what a user
-holds: a model, which encoders share, and two options.
+There are two ways from texts to vectors (see `core`): a native one for tokenizers as this library makes them, and a
+simple one for all others and where nothing could be compiled. This class is what a user holds: a model, which encoders
+share, and two options.
 
 Unknown tokens have the zero vector and punctuation is unknown, so vectors equal those of sentence-transformers whether
 these are counted or not. A vector at unit length is the same for the table and for a multiple of it. So a table of 255
@@ -25,8 +25,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Unp
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.adapters import Adapters, CallOptions, EncodeOptions, OnUnknown, checked_dimension
-from sentence_distillery.encoder.core import Core, Counts, Form, Native, Simple
+from sentence_distillery.encoder.adapters import (
+    Adapters,
+    CallOptions,
+    EncodeOptions,
+    OnUnknown,
+    as_tensors,
+    checked_dimension,
+)
+from sentence_distillery.encoder.core import Counts, Form, Native, Simple
 from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.exchange.text_rules import TextRules
 from sentence_distillery.encoder.layers import Hidden, Linear
@@ -42,7 +49,7 @@ from sentence_distillery.encoder.lexical import (
 from sentence_distillery.encoder.model import Model
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.native.vocabulary import Vocabulary
-from sentence_distillery.encoder.parts import Arrays, model_of, parts_of
+from sentence_distillery.encoder.parts import Arrays, model_of
 from sentence_distillery.encoder.persistence.files import ModelFiles, model_files
 from sentence_distillery.encoder.persistence.finding import RELEASED, RELEASED_SEARCH
 from sentence_distillery.encoder.persistence.reading import shared_model
@@ -53,15 +60,12 @@ from sentence_distillery.encoder.precision import (
     check_precision,
     quantize_embeddings,
 )
-from sentence_distillery.encoder.texts import as_texts, batches, shown
-from sentence_distillery.encoder.threads import in_batches
+from sentence_distillery.encoder.texts import as_texts, batches, is_whole, shown
+from sentence_distillery.encoder.threads import Progress, in_batches
 from sentence_distillery.io.ragged import Floats, TokenIds
-from sentence_distillery.io.unicode import whole_surrogates
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-    from sentence_distillery.encoder.progress import Progress
 
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
 STREAM_BATCH = 32_768  # texts of a stream that are held at a time
@@ -200,10 +204,9 @@ class StaticEncoder(Adapters):
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's. By default what the model was
                 saved with, which is all of them for most. It cuts whole blocks off a lexical channel; for a smaller
                 channel give `lexical_dimension`.
-            lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the
-                more shared words count; 0 leaves the channel out, in searches as well. Or two such numbers: for texts
-                of up to 12 known tokens and for those from 32 on; between them it grows evenly. `encode_query` and
-                `encode_document` have the second in all texts. By default what the model was saved with.
+            lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000, or two such
+                numbers, as `load` describes them: between short and long texts it grows evenly. By default what the
+                model was saved with.
             lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells
                 words apart. By default what the model was saved with.
             revision: The commit, branch or tag of a hub id; by default its main branch.
@@ -382,26 +385,45 @@ class StaticEncoder(Adapters):
         write_onnx(self, Path(directory))
 
     def __repr__(self) -> str:
-        arrays = [self.stored, *(array for layer in self.model.layers for array in layer.arrays)]
+        arrays = [self.stored, *(self.model.layer.arrays if self.model.layer else ())]
         if self._channel is not None:
             arrays += [self._channel.stems, self._channel.idf]
         megabytes = sum(array.nbytes for array in arrays) / 1e6
         return f"StaticEncoder(dimension={self.dimension}, tokens={len(self.stored):_}, megabytes={megabytes:.1f})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the parts of the model, and the options."""
-        return parts_of(self.model, self.truncate_dim, self.lexical_weight, self.search_weight)
+        """Pickle the parts of the model, without anything derived, and the options.
+
+        Another machine may not have the files of the model.
+        """
+        return {
+            "tokenizer": self.model.tokens.source.pickled(),
+            "stored": self.stored,
+            "linear": self.linear,
+            "step": self.step,
+            "hidden": self.hidden,
+            "truncate_dim": self.truncate_dim,
+            "made_from": dict(self.made_from),
+            "lexical": self.lexical,
+            "lexical_weight": self.lexical_weight,
+            "search_weight": self.search_weight,
+            "rules": self.rules,
+            "prompts": self.model.prompts,
+            "card": self.card,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        options = {name: state.get(name) for name in ("truncate_dim", "lexical_weight", "search_weight")}
-        parts = {name: part for name, part in state.items() if name not in options}
-        StaticEncoder.__init__(self, model_of(**parts), **options)
+        parts = dict(state)
+        StaticEncoder.__init__(self, parts.pop("tokenizer"), **parts)
 
     def _copy(self, lexical_weight: Weight | None = None) -> Self:
         weight = self.lexical_weight if lexical_weight is None else lexical_weight
         copy = type(self)(self.model, lexical_weight=weight, search_weight=self.search_weight)
         copy.truncate_dim = self.truncate_dim
         return copy
+
+    def __sklearn_clone__(self) -> Self:
+        return self._copy()
 
     @cached_property
     def for_search(self) -> Self:
@@ -490,8 +512,8 @@ class StaticEncoder(Adapters):
     @property
     def kind(self) -> str:
         """What follows the mean: nothing (static), a hidden layer (deep), a linear one (paper), a channel (lexical)."""
-        if self.model.layers:
-            return self.model.layers[-1].kind
+        if self.model.layer is not None:
+            return self.model.layer.kind
         return "static" if self._channel is None else "lexical"
 
     @property
@@ -502,8 +524,8 @@ class StaticEncoder(Adapters):
     @property
     def full_dimension(self) -> int:
         """Numbers in a vector that is not cut."""
-        if self.model.of_means:
-            return self.model.layers[-1].dimension
+        if (layer := self.model.layer) is not None and layer.of_means:
+            return layer.dimension
         return self.token_dimension + (0 if self._channel is None else self._channel.dimension)
 
     @property
@@ -515,15 +537,14 @@ class StaticEncoder(Adapters):
     def _simple(self) -> Simple:
         """The simple way from texts and from tokens to vectors."""
         table, ids = self.model.table, self.model.tokens.counting_ids
-        return Simple(ids, table.summed, table.unit, self._channel, self.lexical_weight, self.model.layers)
+        return Simple(ids, table.summed, table.unit, self._channel, self.lexical_weight, self.model.layer)
 
     @cached_property
-    def _core(self) -> Core:
+    def _core(self) -> Simple | Native:
         """The way from texts and from tokens to vectors."""
         if loading.core() is None:
             return self._simple
-        native, table, layers = self.model.tokens.native, self.model.table, self.model.layers
-        return Native(native, self._simple, table.summed, table.unit, self._channel, self.lexical_weight, layers)
+        return Native(self.model.tokens.native, self._simple)
 
     @overload
     def encode(
@@ -605,21 +626,17 @@ class StaticEncoder(Adapters):
         """
         check_precision(precision)
         _check_count("batch_size", batch_size)
-        listed = [texts] if isinstance(texts, str) else as_texts(texts)
+        listed = as_texts(texts)
         call = self._call(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
 
         # All options are checked before the first text is read.
-        progress = _progress(len(listed)) if show_progress_bar else None
+        progress = Progress(len(listed)) if show_progress_bar else None
         vectors = self._encode_all(listed, call, truncate_dim, batch_size, progress, precision=precision)
 
         # One str gives one vector, whatever its type.
         if isinstance(texts, str):
             vectors = vectors[0]
-        if convert_to_numpy and not convert_to_tensor:
-            return vectors
-        from sentence_distillery.encoder.tensors import as_tensors
-
-        return as_tensors(vectors, convert_to_tensor)
+        return vectors if convert_to_numpy and not convert_to_tensor else as_tensors(vectors, convert_to_tensor)
 
     def encode_stream(
         self,
@@ -712,8 +729,7 @@ class StaticEncoder(Adapters):
             [(5, 256), (0, 256)]
         """
         _check_count("max_length", max_length)
-        listed = [texts] if isinstance(texts, str) else as_texts(texts)
-        tokens = self.known(self.model.tokens.sequence_ids(listed, max_length))
+        tokens = self.known(self.model.tokens.sequence_ids(as_texts(texts), max_length))
         width = min(self.truncate_dim or self.token_dimension, self.token_dimension)
         vectors = self.table[tokens.ids, :width]
         cut = np.split(vectors, tokens.offsets[1:-1]) if len(tokens) else []
@@ -740,9 +756,7 @@ class StaticEncoder(Adapters):
             >>> tokens["offsets"].tolist()
             [0, 2]
         """
-        listed = [texts] if isinstance(texts, str) else as_texts(texts)
-        encodings = self.tokenizer.encode_batch_fast([*map(whole_surrogates, listed)], add_special_tokens=False)
-        tokens = TokenIds.from_lists(encoding.ids for encoding in encodings)
+        tokens = self.model.tokens.by_rules(as_texts(texts), TextRules())
         return {"input_ids": tokens.ids.astype(np.int64), "offsets": tokens.offsets[:-1]}
 
     def encode_counting(self, texts: list[str]) -> tuple[Floats, Counts]:
@@ -784,7 +798,7 @@ class StaticEncoder(Adapters):
         def encode_span(span: slice) -> None:
             self._encode_part(texts[span], vectors[span], width, call, None if counts is None else counts[span])
 
-        in_numpy = self._core is self._simple and bool(self.model.layers)
+        in_numpy = self._core is self._simple and self.model.layer is not None
         in_batches(encode_span, len(texts), batch_size, progress, with_layers=in_numpy)
         if counts is not None and call.on_unknown == "error":
             _refuse_unknown(texts, counts, first)
@@ -850,11 +864,11 @@ class StaticEncoder(Adapters):
         means = tokens.means(self.table, weights)
         if self.model.of_means and weights is not None:
             means *= _levels(tokens, weights)
-        if self.model.layers or self._channel is None:
-            return self.model.after_layers(means)
-        lengths = np.sqrt(np.einsum("nd,nd->n", means, means))
-        lengths *= weights_by_length(self.lexical_weight, self.known(tokens).lengths)
-        return np.concatenate([means, self._channel.vectors(tokens) * lengths[:, None]], axis=1)
+        if self.model.layer is not None:
+            return self.model.layer.apply(means)
+        if self._channel is None:
+            return means
+        return self._channel.beside(means, tokens, weights_by_length(self.lexical_weight, self.known(tokens).lengths))
 
     def token_ids(self, sentences: list[str]) -> TokenIds:
         """Look up the words of each sentence, the way `encode` does; `tokenize` is slower and keeps punctuation.
@@ -899,14 +913,8 @@ def _levels(tokens: TokenIds, weights: Floats) -> Floats:
     return np.asarray(sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], np.float32(1)), np.float32)
 
 
-def _progress(texts: int) -> Progress:
-    from sentence_distillery.encoder.progress import Progress  # few calls show it
-
-    return Progress(texts, shown=True)
-
-
 def _check_count(name: str, count: int | None) -> None:
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
+    if count is not None and not is_whole(count, 1):
         raise ValueError(f"{name} is {count!r}; it is a whole number from 1.")
 
 

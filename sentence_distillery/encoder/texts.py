@@ -1,11 +1,12 @@
-"""Check the texts that `encode` gets, in any container, and cut them into batches."""
+"""Check what users give: texts in any container, which are also cut into batches, and whole numbers."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from math import inf
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -13,7 +14,7 @@ _SHOWN = 60  # characters of a refused value
 
 
 def as_texts(texts: Iterable[str], first: int = 0) -> list[str]:
-    """List texts of any container: a list, a generator, a NumPy array, a column of pandas, Polars or Arrow.
+    """List one text, or those of a container: a list, a generator, a NumPy array, a column of pandas, Polars or Arrow.
 
     `first` is the index of the first of them in the whole input. Raises TypeError if `texts` is None, a number, bytes
     or a mapping, or if one of them is not a str: the message has its index and its value.
@@ -29,6 +30,8 @@ def as_texts(texts: Iterable[str], first: int = 0) -> list[str]:
 
 
 def _listed(texts: Any) -> list[Any]:
+    if isinstance(texts, str):
+        return [texts]
     arrow = sys.modules.get("pyarrow")  # imported by who has an array of it
     if arrow is not None and isinstance(texts, arrow.Array | arrow.ChunkedArray):
         return list(texts.to_pylist())
@@ -49,6 +52,11 @@ def shown(value: object) -> str:
     """Show a value and its type for an error message, cut short."""
     text = repr(value)
     return f"{text if len(text) <= _SHOWN else text[:_SHOWN] + '…'} ({type(value).__name__})"
+
+
+def is_whole(value: object, least: int, most: float = inf) -> TypeGuard[int]:
+    """Tell whether a value is a whole number from `least` to `most`; a bool, which Python counts among them, is not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(least <= value <= most)
 
 
 def batches(texts: Iterable[str], size: int) -> Iterator[tuple[int, list[str]]]:

@@ -1,18 +1,39 @@
-"""Encode many texts in threads, a batch of them at a time."""
+"""Encode many texts in threads, a batch of them at a time, and count those that are finished."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TextIO
 
 from sentence_distillery.runtime.machine import cores
 
-if TYPE_CHECKING:
-    from sentence_distillery.encoder.progress import Progress
-
 BATCH = 32_768  # texts that a thread takes at a time, at most
 SMALLEST_BATCH = 2_048
+
+
+@dataclass
+class Progress:
+    """Count finished texts out of `total` in a line on the standard error.
+
+    Example:
+        >>> progress = Progress(2_000, stream=sys.stdout)
+        >>> progress.advance(500)  # doctest: +ELLIPSIS
+        encode: 500 of 2,000 texts (25 %)...
+    """
+
+    total: int
+    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    done: int = 0
+
+    def advance(self, texts: int) -> None:
+        """Add `texts` to the count and rewrite the line."""
+        self.done += texts
+        end = "\n" if self.done >= self.total else "\r"
+        self.stream.write(f"encode: {self.done:,} of {self.total:,} texts ({100 * self.done // self.total} %){end}")
+        self.stream.flush()
 
 
 def in_batches(

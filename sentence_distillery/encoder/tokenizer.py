@@ -61,11 +61,6 @@ def is_word(text: str) -> bool:
     return words(text) == [text]
 
 
-def _added(term: str) -> AddedToken:
-    """Return the added token of a term: emoji anywhere, others between characters that are not of words."""
-    return AddedToken(term, single_word=not is_emoji(term), normalized=True)
-
-
 def bare(piece: str) -> str:
     """Remove the mark of a continuation from a word piece."""
     return piece.removeprefix(CONTINUATION)
@@ -89,21 +84,24 @@ def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
         >>> static_tokenizer(["[UNK]", "c#", "c"]).encode("C# or C").tokens
         ['c#', '[UNK]', 'c']
     """
-    if vocabulary[0] != UNKNOWN:
-        raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
+    ids = _numbered(vocabulary)
     unspaced = any(token.startswith(CONTINUATION) and UNSPACED.search(token) for token in vocabulary)
-    model = WordPiece(
-        {token: index for index, token in enumerate(vocabulary)},
-        unk_token=UNKNOWN,
-        max_input_chars_per_word=LONGEST_RUN if unspaced else LONGEST,
-    )
-    tokenizer = Tokenizer(model)
+    longest = LONGEST_RUN if unspaced else LONGEST
+    tokenizer = Tokenizer(WordPiece(ids, unk_token=UNKNOWN, max_input_chars_per_word=longest))
     tokenizer.normalizer = NORMALIZER
     tokenizer.pre_tokenizer = SPLITTER
 
-    # Added last: they get the ids that they have in the vocabulary.
-    tokenizer.add_tokens([_added(token) for token in vocabulary if is_term(token)])
+    # Added last: they get the ids that they have in the vocabulary. Emoji may be next to letters, other terms may not.
+    terms = filter(is_term, vocabulary)
+    tokenizer.add_tokens([AddedToken(term, single_word=not is_emoji(term), normalized=True) for term in terms])
     return tokenizer
+
+
+def _numbered(vocabulary: Sequence[str]) -> dict[str, int]:
+    """Return the id of each token; raises ValueError if the first one is not the unknown token."""
+    if vocabulary[0] != UNKNOWN:
+        raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
+    return {token: index for index, token in enumerate(vocabulary)}
 
 
 def content_tokenizer(vocabulary: Sequence[str], stop_words: Iterable[str]) -> Tokenizer:
@@ -112,9 +110,7 @@ def content_tokenizer(vocabulary: Sequence[str], stop_words: Iterable[str]) -> T
     One difference is left: a capital sigma that ends a word becomes σ here and ς in Python. Raises ValueError if the
     first entry of the vocabulary is not the unknown token, which each content word gets that is not listed.
     """
-    if vocabulary[0] != UNKNOWN:
-        raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
-    tokenizer = Tokenizer(WordLevel({token: index for index, token in enumerate(vocabulary)}, unk_token=UNKNOWN))
+    tokenizer = Tokenizer(WordLevel(_numbered(vocabulary), unk_token=UNKNOWN))
     # As in corpus.text, of which the \w of Oniguruma lacks ½; the code points left out select glyphs.
     letter = r"[\p{L}\p{N}\p{Mn}\p{Mc}&&[^\x{FE00}-\x{FE0F}\x{E0100}-\x{E01EF}]]"
     clitic = f"'s(?!{letter})"

@@ -1,9 +1,5 @@
 """From texts to the ids of tokens: looked up in the native core, or cut by the package `tokenizers`.
 
-    "The storm, again" -> the storm, again     normalised: lower case, accents off
-                       -> the | storm | again  whole words, pieces of others, and terms such as c++
-                       -> 12 | 873 | 40        their rows in the table
-
 Both give the same ids. The core knows tokenizers as this library makes them; it is asked if nothing but a look-up is
 needed: no rules of another library, no greatest length, and not the position of unknown tokens.
 """
@@ -15,8 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+import numpy as np
+
 from sentence_distillery.encoder.core import native_token_ids, native_vocabulary
-from sentence_distillery.encoder.exchange.text_rules import TextRules, median_length
+from sentence_distillery.encoder.exchange.text_rules import TextRules
 from sentence_distillery.encoder.native.characters import UNKNOWN_ID
 from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, read_vocabulary
 from sentence_distillery.io.ragged import TokenIds
@@ -49,20 +47,17 @@ class Source(Protocol):
 
 
 class InMemory(NamedTuple):
-    """A tokenizer that is there already."""
+    """A tokenizer that is there already, and can be pickled."""
 
     given: Tokenizer
 
     def tokenizer(self) -> Tokenizer:
-        """Return it."""
         return self.given
 
     def vocabulary(self) -> Vocabulary | Loaded | None:
-        """Read its vocabulary; None if it is of another kind."""
         return read_vocabulary(self.given.to_str().encode())
 
-    def pickled(self) -> Tokenizer | bytes:
-        """Return it, which can be pickled."""
+    def pickled(self) -> Tokenizer:
         return self.given
 
 
@@ -96,7 +91,8 @@ class Tokens:
 
     @cached_property
     def _median_length(self) -> int:
-        return median_length(self.tokenizer)
+        """The median number of characters in a token, as model2vec computes it."""
+        return int(np.median([len(token) for token in self.tokenizer.get_vocab()]))
 
     @property
     def unknown_id(self) -> int | None:
@@ -117,14 +113,14 @@ class Tokens:
 
         # The core neither counts tokens nor keeps the places of unknown ones, which a length and rules need.
         if max_length is not None:
-            return self._by_rules(texts, self._cut_at(max_length))
+            return self.by_rules(texts, self._cut_at(max_length))
         if self.rules is not None:
-            return self._by_rules(texts, self.rules)
+            return self.by_rules(texts, self.rules)
         return self._cut(texts) if self.native is None else native_token_ids(self.native, texts, self._cut)
 
     def sequence_ids(self, texts: list[str], max_length: int | None) -> TokenIds:
         """Cut texts into tokens, all of them if there is no `max_length`, whatever the model reads."""
-        return self.ids(texts, max_length) if self.rules is None else self._by_rules(texts, self._cut_at(max_length))
+        return self.ids(texts, max_length) if self.rules is None else self.by_rules(texts, self._cut_at(max_length))
 
     def counting_ids(self, texts: list[str]) -> TokenIds:
         """Cut texts into the tokens that count, without the core."""
@@ -133,11 +129,12 @@ class Tokens:
     def _cut_at(self, max_length: int | None) -> TextRules:
         return TextRules(None if self.of_means and self.rules is None else self.unknown_id, max_length)
 
-    def _by_rules(self, texts: list[str], rules: TextRules) -> TokenIds:
+    def by_rules(self, texts: list[str], rules: TextRules) -> TokenIds:
+        """Cut texts by the tokenizer, and by these rules in place of the model's own."""
         characters = 0 if rules.max_length is None else self._median_length
         return rules.token_ids(self.tokenizer, list(map(whole_surrogates, texts)), characters)
 
     def _cut(self, texts: list[str]) -> TokenIds:
         """Cut texts by the tokenizer; UNKNOWN_ID for an unknown token or punctuation."""
         read = [re.sub(_ENDLESS, r"\1", text) if len(text) > LONG_TEXT else text for text in texts]
-        return self._by_rules(read, TextRules())
+        return self.by_rules(read, TextRules())

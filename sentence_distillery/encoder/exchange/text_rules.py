@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from sentence_distillery.io.ragged import TokenIds
 
@@ -33,23 +30,14 @@ class TextRules:
     def token_ids(self, tokenizer: Tokenizer, texts: list[str], characters: int) -> TokenIds:
         """Turn texts without a lone surrogate into the ids of the tokens that count.
 
-        `characters` is what `median_length` gives: with a `max_length`, so many characters for each token are read, as
-        model2vec does before it cuts tokens.
+        `characters` is the median length of a token: with a `max_length`, so many characters for each token are read,
+        as model2vec does before it cuts tokens.
         """
         if self.max_length is not None:
             texts = [text[: self.max_length * characters] for text in texts]
-        found = [encoding.ids[: self.max_length] for encoding in _encoded(tokenizer, texts)]
-        tokens = TokenIds.from_lists(found)
+        found = tokenizer.encode_batch_fast(texts, add_special_tokens=False) if texts else []
+        tokens = TokenIds.from_lists(encoding.ids[: self.max_length] for encoding in found)
         return tokens if self.left_out is None else tokens.without(self.left_out)
-
-
-def _encoded(tokenizer: Tokenizer, texts: list[str]) -> Sequence[Any]:
-    return tokenizer.encode_batch_fast(texts, add_special_tokens=False) if texts else []
-
-
-def median_length(tokenizer: Tokenizer) -> int:
-    """Compute the median number of characters in a token, as model2vec does."""
-    return int(np.median([len(token) for token in tokenizer.get_vocab()]))
 
 
 def unknown_id(tokenizer: Tokenizer) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,27 @@ TERM: Final = re.compile(
 )
 _SIGNS: Final = frozenset("!\"#$%&'*+,-./:;<=>?@[\\]^_`{|}~()")
 _ONCE: Final = "\u166d\U000111c9"  # punctuation in the Unicode of `tokenizers`, and no longer in Python's
+
+
+def replacement(pattern: dict[str, str], content: str) -> dict[str, object]:
+    """Describe a step of a normalizer as tokenizer.json does."""
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+# NFKC makes letters of trade marks, and "51/2" of 5½, so these are replaced first. It leaves a hyphen and a slash of
+# their own, which are not those that people type.
+BEFORE_BERT: Final = [
+    replacement({"Regex": "[™℠]"}, " "),
+    *(replacement({"String": sign}, text) for sign, text in (("½", " 1/2 "), ("¼", " 1/4 "), ("¾", " 3/4 "))),
+    {"type": "NFKC"},
+    *(replacement({"String": sign}, text) for sign, text in (("⁄", "/"), ("‐", "-"))),
+]
+OF_BERT: Final[dict[str, object]] = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "lowercase": True,
+}
 
 
 def is_emoji(token: str) -> bool:
@@ -76,24 +98,13 @@ def _normalized(text: str) -> str:
 @cache
 def normalizer() -> Normalizer:
     """Return the normalizer of this library's tokenizers: BERT's, and compatibility characters before it."""
-    from tokenizers import Regex
-    from tokenizers.normalizers import NFKC, BertNormalizer, Replace
-    from tokenizers.normalizers import Sequence as Normalizers
+    from tokenizers import Tokenizer
 
-    # NFKC makes letters of trade marks, and "51/2" of 5½, so these are replaced first. It leaves a hyphen and a slash
-    # of their own, which are not those that people type.
-    return Normalizers(
-        [
-            Replace(Regex("[™℠]"), " "),
-            Replace("½", " 1/2 "),
-            Replace("¼", " 1/4 "),
-            Replace("¾", " 3/4 "),
-            NFKC(),
-            Replace("⁄", "/"),
-            Replace("‐", "-"),
-            BertNormalizer(lowercase=True),
-        ]
-    )
+    steps = [*BEFORE_BERT, {**OF_BERT, "strip_accents": None}]
+    model = {"type": "WordLevel", "vocab": {}, "unk_token": UNKNOWN}
+    content = {"model": model, "normalizer": {"type": "Sequence", "normalizers": steps}}
+    found: Normalizer = Tokenizer.from_str(json.dumps(content)).normalizer
+    return found
 
 
 @cache

@@ -8,40 +8,23 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.native.characters import BERT as BERT
 from sentence_distillery.encoder.native.characters import (
+    BEFORE_BERT,
+    BERT,
     CONTINUATION,
+    FULL,
     LONGEST,
     LONGEST_RUN,
+    OF_BERT,
     is_emoji,
     is_punctuation,
     is_term,
 )
-from sentence_distillery.encoder.native.characters import FULL as FULL
 
-
-def _replace(pattern: Mapping[str, str], content: str) -> dict[str, object]:
-    return {"type": "Replace", "pattern": pattern, "content": content}
-
-
-# The steps that the core does itself; a normalizer may have others of this library before BERT's.
-_BERT: Final[dict[str, object]] = {
-    "type": "BertNormalizer",
-    "clean_text": True,
-    "handle_chinese_chars": True,
-    "lowercase": True,
-}
-_EARLIER: Final = [
-    _replace({"Regex": "[™℠]"}, " "),
-    *(_replace({"String": sign}, text) for sign, text in (("½", " 1/2 "), ("¼", " 1/4 "), ("¾", " 3/4 "))),
-    {"type": "NFKC"},
-    *(_replace({"String": sign}, text) for sign, text in (("⁄", "/"), ("‐", "-"))),
-]
 _PARTS: Final[dict[str, dict[str, object]]] = {
     "pre_tokenizer": {"type": "BertPreTokenizer"},
     "model": {"type": "WordPiece", "continuing_subword_prefix": CONTINUATION},
 }
-
 
 _PLACE: Final = b'"vocab":'
 _MARK: Final = b'{"":-1}'  # in place of the tokens, so that the rest can be parsed
@@ -228,8 +211,8 @@ def _normalizer(normalizer: Any) -> int | None:
     """Return the number of a normalizer in the core, None for one that keeps accents; raises ValueError for others."""
     steps = normalizer["normalizers"] if (normalizer or {}).get("type") == "Sequence" else [normalizer]
     *earlier, bert = steps
-    _check("normalizer", bert, _BERT)
-    if earlier and earlier != _EARLIER:
+    _check("normalizer", bert, OF_BERT)
+    if earlier and earlier != BEFORE_BERT:
         raise ValueError(f"its normalizer has other steps before BERT's: {earlier}")
     if bert.get("strip_accents") is False:
         return None

@@ -21,7 +21,7 @@ from sentence_distillery.io.ragged import Floats
 
 @dataclass
 class DenseFolders:
-    """Reads and writes what `layers` knows as DenseModules; `folders` has one for each."""
+    """Reads and writes the Dense modules of a model, by their number from 0; `folders` has one for each."""
 
     directory: Path
     folders: list[str]
@@ -46,7 +46,7 @@ class DenseFolders:
         return tensors
 
     def write(self, number: int, activation: str, weight: Floats, bias: Floats | None = None) -> None:
-        """Write a module."""
+        """Write a module; `weight` (output, input), `bias` (output,)."""
         from sentence_distillery.io.artifacts import write_json
 
         folder = self.directory / DENSES[number]

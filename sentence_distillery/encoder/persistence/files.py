@@ -117,7 +117,7 @@ class ModelFiles:
     @cached_property
     def vocabulary(self) -> Later[Loaded | None]:
         """The vocabulary, if the native core reads it and the model has no folder for it; errors are left to others."""
-        return Later(loader(TokenizerFile(self.directory / TOKENIZER).content()) or _nothing)
+        return Later(loader(TokenizerFile(self.directory / TOKENIZER).content()) or (lambda: None))
 
 
 def model_files(name: Path | str, revision: str | None = None, token: str | bool | None = None) -> ModelFiles:
@@ -132,10 +132,6 @@ def _lists_digests(path: Path) -> bool:
         with path.open("rb") as file:
             return SHA256.encode() in file.read(_SETTINGS)
     return False
-
-
-def _nothing() -> None:
-    """Load no vocabulary: the native core does not know it."""
 
 
 def _reader(path: Path, hashed: bool) -> Callable[[], _Read]:

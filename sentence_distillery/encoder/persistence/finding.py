@@ -31,8 +31,11 @@ def model_directory(name: str | Path, revision: str | None = None, token: str | 
             f"'{name}' is not in the package, since it is too large, and not at {directory} either. Run "
             "`make multilingual` in a clone, or give the path of a directory that it wrote."
         )
-    if not directory.exists() and (found := _on_a_hub(str(name), revision, token)):
-        return found
+    if not directory.exists():
+        from sentence_distillery.encoder.persistence.hub import download, is_hub_id  # few models are downloaded
+
+        if is_hub_id(str(name)):
+            return download(str(name), revision, token)
     if revision is not None:
         raise InputError(
             f"revision {revision!r} is given, but '{name}' is not the id of a model on a hub; leave it out."
@@ -46,13 +49,6 @@ def model_directory(name: str | Path, revision: str | None = None, token: str | 
     if directory.exists():
         raise InputError(f"'{name}' is a file. Name the directory that holds {MODULES}, {TOKENIZER} and {WEIGHTS}.")
     raise InputError(f"'{name}' is not a directory on this machine{_hint()}")
-
-
-def _on_a_hub(name: str, revision: str | None, token: str | bool | None) -> Path | None:
-    """Download a model if its name is an id."""
-    from sentence_distillery.encoder.persistence.hub import download, is_hub_id  # few models are downloaded
-
-    return download(name, revision, token) if is_hub_id(name) else None
 
 
 def _hint() -> str:

@@ -94,11 +94,11 @@ class Layout(NamedTuple):
 
     def check(self, model: Model) -> None:
         """Raise InputError if config.json, which this library wrote, describes another model than that of the files."""
-        width, layers = model.table.dimension, model.layers
+        width, layer = model.table.dimension, model.layer
         channel = model.channel.dimension if model.channel and model.lexical_weight else 0
         expected = {
-            "kind": "lexical" if channel else layers[-1].kind if layers else "static",
-            "dimension": layers[-1].dimension if model.of_means else width + channel,
+            "kind": "lexical" if channel else layer.kind if layer else "static",
+            "dimension": layer.dimension if layer and layer.of_means else width + channel,
             "token_dimension": width,
             "vocabulary": len(model.table.stored),
         }

@@ -9,8 +9,7 @@ TOKENIZER: Final = "tokenizer.json"
 WEIGHTS: Final = "model.safetensors"
 CARD: Final = "README.md"  # the model card
 DENSE: Final = "1_Dense"
-NARROW: Final = "2_Dense"
-DENSES: Final = (DENSE, NARROW)  # the layers after the sum
+DENSES: Final = (DENSE, "2_Dense")  # the layers after the sum
 NESTED: Final = "0_StaticEmbedding"  # a folder in which other libraries may keep table and tokenizer
 
 TABLE: Final = "embeddings"  # model2vec's name, which sentence-transformers knows too

@@ -24,8 +24,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.encoder.native.characters import replacement
 from sentence_distillery.encoder.native.vocabulary import terms_of
 from sentence_distillery.encoder.persistence.names import CONFIG, TOKENIZER
+from sentence_distillery.encoder.persistence.writing import refuse_all_but
 from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN, is_emoji
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json
 
@@ -69,8 +71,13 @@ STRANGE: Final = "ꙮ"
 _LETTER: Final = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]"  # characters that may not be next to a term
 PLANES: Final = (0x21, 0x20000)  # all punctuation
 
+_SPECIAL_TOKENS: Final = {
+    "tokenizer_class": "PreTrainedTokenizerFast",
+    "unk_token": UNKNOWN,
+    "pad_token": UNKNOWN,  # row 0, the zero vector: padding changes no sum
+    "clean_up_tokenization_spaces": False,
+}
 _OF_A_MODEL = frozenset({CONFIG, TOKENIZER, TOKENIZER_CONFIG, "onnx", "README.md"})
-_TYPES = {"float32": 1, "float16": 10, "int8": 3}  # onnx.TensorProto's numbers
 
 
 def write_onnx(encoder: "StaticEncoder", directory: Path) -> None:
@@ -85,7 +92,7 @@ def write_onnx(encoder: "StaticEncoder", directory: Path) -> None:
         (partial / MODEL).parent.mkdir()
         (partial / MODEL).write_bytes(content)
         (partial / TOKENIZER).write_text(_tokenizer(encoder), encoding="utf-8")
-        write_json(partial / TOKENIZER_CONFIG, _tokenizer_config())
+        write_json(partial / TOKENIZER_CONFIG, _SPECIAL_TOKENS)
         write_json(partial / CONFIG, _config(encoder))
 
 
@@ -111,16 +118,7 @@ def _refuse(encoder: "StaticEncoder", directory: Path) -> None:
             f"The table has {encoder.stored.nbytes / 1e9:.1f} GB, and an ONNX file holds less than 2.1; compress the "
             "student first, to fewer dimensions or bits."
         )
-    if directory.is_file():
-        raise InputError(f"{directory} is a file; name a directory to write the model to.")
-
-    # The directory is replaced as a whole, so nothing of somebody else's may be in it.
-    others = sorted({path.name for path in directory.iterdir()} - _OF_A_MODEL) if directory.exists() else []
-    if others:
-        raise InputError(
-            f"{directory} holds '{others[0]}', which is not part of an ONNX model, and writing replaces the directory. "
-            "Name a new directory, or an empty one."
-        )
+    refuse_all_but(directory, lambda entry: entry.name in _OF_A_MODEL, "an ONNX model")
 
 
 def _tokenizer(encoder: "StaticEncoder") -> str:
@@ -147,12 +145,8 @@ def _normalizer(content: dict[str, Any]) -> dict[str, object]:
     known = set().union(*content["model"]["vocab"])
     later = [(code, code) for first, last in NOT_YET for code in range(first, last + 1) if chr(code) not in known]
     if earlier:  # they include NFKC
-        earlier = [_replace({"Regex": _any_of(later)}, STRANGE), *earlier]
-    return {"type": "Sequence", "normalizers": [*earlier, _replace({"String": "Σ"}, "σ"), bert]}
-
-
-def _replace(pattern: dict[str, str], content: str) -> dict[str, object]:
-    return {"type": "Replace", "pattern": pattern, "content": content}
+        earlier = [replacement({"Regex": _any_of(later)}, STRANGE), *earlier]
+    return {"type": "Sequence", "normalizers": [*earlier, replacement({"String": "Σ"}, "σ"), bert]}
 
 
 def _term_patterns(terms: list[str]) -> list[str]:
@@ -189,15 +183,6 @@ def _marks() -> tuple[tuple[int, int], ...]:
     return tuple(zip(starts, ends, strict=True))
 
 
-def _tokenizer_config() -> dict[str, object]:
-    return {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "unk_token": UNKNOWN,
-        "pad_token": UNKNOWN,  # row 0, the zero vector: padding changes no sum
-        "clean_up_tokenization_spaces": False,
-    }
-
-
 def _config(encoder: "StaticEncoder") -> dict[str, object]:
     return {
         "model_type": "sentence-distillery",
@@ -207,7 +192,7 @@ def _config(encoder: "StaticEncoder") -> dict[str, object]:
         "embedding_dtype": encoder.stored.dtype.name,
         "pad_token_id": 0,
         "transformers.js_config": {"dtype": "fp32"},  # the one file, which its default in browsers is not
-        **{key: value for key, value in encoder.made_from.items() if key != "figures"},
+        **encoder.model.origin,
     }
 
 
@@ -226,7 +211,7 @@ def onnx_bytes(encoder: "StaticEncoder") -> bytes:
 
 
 def _graph(encoder: "StaticEncoder") -> "GraphProto":
-    from onnx import TensorProto, helper
+    from onnx import TensorProto, helper, numpy_helper
 
     # A hidden layer needs all dimensions of the sum; there the cut comes after it.
     cut = None if encoder.kind == "deep" else encoder.truncate_dim
@@ -244,28 +229,15 @@ def _graph(encoder: "StaticEncoder") -> "GraphProto":
     nodes += _unit_nodes("deepened" if encoder.kind == "deep" else "sum", spread=encoder.kind == "deep")
 
     # Inputs and outputs have the names that transformers.js and onnxruntime look for.
-    ids = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in _INPUTS]
+    names = ("input_ids", "attention_mask")
+    ids = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in names]
     width = encoder.dimension
     outputs = [
         helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", width]),
         helper.make_tensor_value_info("sentence_embedding", TensorProto.FLOAT, ["batch", width]),
     ]
-    tensors = [
-        TensorProto(name=name, dims=array.shape, data_type=_type(array), raw_data=_little_endian(array))
-        for name, array in constants.items()
-    ]
+    tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
     return helper.make_graph(nodes, "static_student", ids, outputs, tensors)
-
-
-_INPUTS = ("input_ids", "attention_mask")
-
-
-def _type(array: NDArray[Any]) -> int:
-    return 7 if array.dtype == np.int64 else _TYPES[array.dtype.name]
-
-
-def _little_endian(array: NDArray[Any]) -> bytes:
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
 
 
 def _node(kind: str, inputs: str, output: str, **attributes: Any) -> "NodeProto":
@@ -276,10 +248,12 @@ def _node(kind: str, inputs: str, output: str, **attributes: Any) -> "NodeProto"
 
 def _sum_nodes() -> "list[NodeProto]":
     """Gather the token vectors and add up those that are not padding."""
+    from onnx import TensorProto
+
     return [
         _node("Gather", "table input_ids", "rows"),
-        _node("Cast", "rows", "vectors", to=_TYPES["float32"]),
-        _node("Cast", "attention_mask", "mask", to=_TYPES["float32"]),
+        _node("Cast", "rows", "vectors", to=TensorProto.FLOAT),
+        _node("Cast", "attention_mask", "mask", to=TensorProto.FLOAT),
         _node("Unsqueeze", "mask last_axis", "factors"),
         _node("Mul", "vectors factors", "kept"),
         _node("ReduceSum", "kept tokens_axis", "sum", keepdims=0),
@@ -287,9 +261,10 @@ def _sum_nodes() -> "list[NodeProto]":
 
 
 def _layers(encoder: "StaticEncoder") -> dict[str, NDArray[Any]]:
-    ((widen, narrow),) = (layer.arrays for layer in encoder.model.layers)
-    bounds = {"start": [0], "end": [encoder.dimension]}
-    return {"widen": widen, "narrow": narrow, **{name: np.array(at, np.int64) for name, at in bounds.items()}}
+    assert encoder.hidden is not None
+    widen, narrow = encoder.hidden
+    start, end = np.array([[0], [encoder.dimension]], np.int64)
+    return {"widen": widen, "narrow": narrow, "start": start, "end": end}
 
 
 def _deep_nodes(cut: bool) -> "list[NodeProto]":

@@ -71,20 +71,20 @@ def read_model(files: ModelFiles) -> Model:
     texts, table = _read_table(file, TextSource(layout, by_model2vec, files))
     described = layout.config.get("lexical") if layout.ours else None
     channel, weight, searches = (None, 0.0, None) if described is None else read_channel(file, texts.rows, layout)
-    layers = _read_layers(layout, table.dimension, digests)
+    layer = _read_layer(layout, table.dimension, digests)
 
     # Digests are compared after all files were read, and before anything is computed from them.
     digests.check()
-    settings = read_settings(directory / SETTINGS, applied=not by_model2vec)
+    prompts, truncate_dim = read_settings(directory / SETTINGS, applied=not by_model2vec)
     model = Model(
         texts.tokens,
         table,
-        layers,
+        layer,
         channel,
         weight,
         searches,
-        settings.truncate_dim,
-        settings.prompts,
+        truncate_dim,
+        prompts,
         layout.made_from,
         _read_card(directory),
         card_is_saved=False,
@@ -108,12 +108,12 @@ def _read_table(file: TensorFile, source: TextSource) -> tuple[Texts, Table]:
     return source.by_rules(), table  # in its own library unknown tokens count
 
 
-def _read_layers(layout: Layout, width: int, digests: Digests) -> tuple[Layer, ...]:
+def _read_layer(layout: Layout, width: int, digests: Digests) -> Layer | None:
     if layout.layer is None:
-        return ()
+        return None
     from sentence_distillery.encoder.persistence.dense import DenseFolders  # most models have no layer
 
-    return (layout.layer.load(DenseFolders(layout.directory, layout.denses, digests), width),)
+    return layout.layer.load(DenseFolders(layout.directory, layout.denses, digests), width)
 
 
 def _read_card(directory: Path) -> str | None:

@@ -4,41 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sentence_distillery.encoder.exchange.prompts import NONE, Prompts
 from sentence_distillery.encoder.persistence.json_files import read_object
+from sentence_distillery.encoder.texts import is_whole
 from sentence_distillery.io.errors import InputError
 
 _SIMILARITIES: Final = ("cosine", "dot", "euclidean", "manhattan")
 
 
-class Settings(NamedTuple):
-    """What config_sentence_transformers.json sets."""
-
-    prompts: Prompts = Prompts()
-    truncate_dim: int | None = None
-
-
-def read_settings(path: Path, applied: bool) -> Settings:
-    """Read config_sentence_transformers.json, if there is one.
+def read_settings(path: Path, applied: bool) -> tuple[Prompts, int | None]:
+    """Read the prompts and `truncate_dim` of config_sentence_transformers.json, if there is one.
 
     `applied` says whether the library that saved the model applies this file; model2vec does not. Raises InputError if
     a value is of another type, is one that this library does not apply, or that the library that saved it ignores.
     """
     if not path.exists():
-        return Settings()
+        return Prompts(), None
     content = read_object(path)
     _refuse_other(path, content)
-    found = Settings(_prompts(path, content), _truncate_dim(path, content.get("truncate_dim")))
+    prompts, truncate_dim = _prompts(path, content), _truncate_dim(path, content.get("truncate_dim"))
 
     # A user of such a model would get other vectors than in the library that saved it.
-    if not applied and (found.prompts.default is not None or found.truncate_dim is not None):
+    if not applied and (prompts.default is not None or truncate_dim is not None):
         raise InputError(
             f"{path} has a default_prompt_name or a truncate_dim, which sentence-transformers applies, and model2vec, "
             "which saved the model, does not. Set both to null, or save the model with sentence-transformers."
         )
-    return found
+    return prompts, truncate_dim
 
 
 def _refuse_other(path: Path, content: Mapping[str, Any]) -> None:
@@ -66,6 +60,6 @@ def _prompts(path: Path, content: Mapping[str, Any]) -> Prompts:
 
 
 def _truncate_dim(path: Path, dimension: Any) -> int | None:
-    if dimension is not None and (isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1):
-        raise InputError(f"{path}: truncate_dim is {dimension!r}; it is a whole number from 1, or null.")
-    return dimension
+    if dimension is None or is_whole(dimension, 1):
+        return dimension
+    raise InputError(f"{path}: truncate_dim is {dimension!r}; it is a whole number from 1, or null.")

@@ -12,9 +12,8 @@ tokenizer.json, which takes some ten times as long.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sentence_distillery.encoder.exchange.text_rules import LEFT_OUT, MAX_LENGTH, TextRules, unknown_id
 from sentence_distillery.encoder.persistence.files import ModelFiles
@@ -22,6 +21,7 @@ from sentence_distillery.encoder.persistence.json_files import REMEDY
 from sentence_distillery.encoder.persistence.layout import Layout
 from sentence_distillery.encoder.persistence.names import CONFIG, TEXT_RULES, TOKENIZER
 from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile
+from sentence_distillery.encoder.texts import is_whole
 from sentence_distillery.encoder.tokens import InMemory, Tokens
 from sentence_distillery.io.errors import InputError
 
@@ -63,18 +63,14 @@ class TextSource(NamedTuple):
         return self.layout.folder / TOKENIZER
 
     @property
-    def _config(self) -> Mapping[str, Any]:
-        return self.layout.config
-
-    @property
     def _of_means(self) -> bool:
         """Whether a layer needs means, and not directions alone."""
         return self.layout.layer is not None and self.layout.layer.of_means
 
     def read(self) -> Texts:
         """Choose the fastest way that gives the tokens of the library that saved the model."""
-        if self.layout.ours and TEXT_RULES not in self._config:
-            if (length := self._config.get("max_length")) is not None:
+        if self.layout.ours and TEXT_RULES not in self.layout.config:
+            if (length := self.layout.config.get("max_length")) is not None:
                 raise InputError(
                     f"{self.layout.directory / CONFIG}: max_length is {length!r}, but a student reads texts to their "
                     "end. Set it to null, and give encode a max_length."
@@ -82,7 +78,7 @@ class TextSource(NamedTuple):
             return self._of_paper() if self._of_means else self._looked_up()
 
         # In another library unknown tokens count in means, and model2vec may cut texts: a look-up does neither.
-        cut = self._config.get("max_length", MODEL2VEC_LENGTH) if self.by_model2vec else None
+        cut = self.layout.config.get("max_length", MODEL2VEC_LENGTH) if self.by_model2vec else None
         means = self._of_means or not (self.by_model2vec or self.layout.normalized)
         if means or self.layout.ours or cut is not None:
             return self.by_rules()
@@ -113,9 +109,9 @@ class TextSource(NamedTuple):
         # The library that saved the model decides about length and unknown tokens.
         if self.by_model2vec:
             tokenizer.no_truncation()  # it cuts texts itself
-            rules = TextRules(unknown_id(tokenizer), self._length(self._config.get(MAX_LENGTH, MODEL2VEC_LENGTH)))
+            rules = TextRules(unknown_id(tokenizer), self._length(self.layout.config.get(MAX_LENGTH, MODEL2VEC_LENGTH)))
         elif self.layout.ours:
-            rules = self._saved_rules(self._config[TEXT_RULES], rows)
+            rules = self._saved_rules(self.layout.config[TEXT_RULES], rows)
         else:
             rules = TextRules()
         return Texts(Tokens(InMemory(tokenizer), rules, of_means=self._of_means), rows, exactly=False)
@@ -124,7 +120,7 @@ class TextSource(NamedTuple):
         """Read the rules that `save_pretrained` wrote for another library's model of so many tokens."""
         found = described if isinstance(described, dict) else {}
         left_out = found.get(LEFT_OUT)
-        if found.keys() != {LEFT_OUT, MAX_LENGTH} or not (left_out is None or _is_id(left_out, tokens)):
+        if found.keys() != {LEFT_OUT, MAX_LENGTH} or not (left_out is None or is_whole(left_out, 0, tokens - 1)):
             raise self.layout.refused(
                 TEXT_RULES,
                 f"{described!r}; it has the id {LEFT_OUT}, below {tokens:,}, and the number of tokens {MAX_LENGTH}, or "
@@ -134,13 +130,9 @@ class TextSource(NamedTuple):
 
     def _length(self, given: object) -> int | None:
         """Check the greatest number of tokens."""
-        if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
-            raise self.layout.refused(MAX_LENGTH, f"{given!r}; it is a whole number from 1, or null")
-        return given
-
-
-def _is_id(value: object, tokens: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < tokens
+        if given is None or is_whole(given, 1):
+            return given
+        raise self.layout.refused(MAX_LENGTH, f"{given!r}; it is a whole number from 1, or null")
 
 
 def _refuse_chance_and_gaps(path: Path, tokenizer: Tokenizer) -> None:

@@ -14,7 +14,7 @@ in float32 (from 6.2 on; others leave them out), and so its vectors are neither 
 the least length that it divides by, 1e-12, is 0, and a text without a word gives 0 / 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -59,9 +59,8 @@ def save_model(encoder: "StaticEncoder", directory: Path, card: str | None) -> N
         InputError: If the directory holds anything other than a model, or cannot be written.
     """
     refuse_other_content(directory)
-    made_from = encoder.made_from
-    if encoder.truncate_dim is not None or encoder.kind == "lexical":  # the figures are of the whole table alone
-        made_from = {key: value for key, value in made_from.items() if key != "figures"}
+    whole = encoder.truncate_dim is None and encoder.kind != "lexical"
+    made_from = encoder.made_from if whole else encoder.model.origin
     with atomic_directory(directory) as partial:
         write_model(encoder, made_from, partial)
         if card is not None:
@@ -69,18 +68,26 @@ def save_model(encoder: "StaticEncoder", directory: Path, card: str | None) -> N
 
 
 def refuse_other_content(directory: Path) -> None:
-    """Raise InputError if the directory holds anything other than a model: it is replaced as a whole."""
+    """Raise InputError if the directory holds anything other than a model."""
+    refuse_all_but(directory, _is_of_a_model, "a model")
+
+
+def _is_of_a_model(entry: Path) -> bool:
+    """Tell whether a file or a folder is of a model; what other libraries put beside one counts as its own."""
+    module = entry.is_dir() and entry.name[:1].isdigit()  # 1_Dense, 2_Normalize, 0_StaticEmbedding
+    return module or entry.name in _OF_A_MODEL
+
+
+def refuse_all_but(directory: Path, is_own: Callable[[Path], bool], kind: str) -> None:
+    """Raise InputError if a directory holds anything that is not of a model of this kind: it is replaced as a whole."""
     if not directory.exists():
         return
     if not directory.is_dir():
         raise InputError(f"{directory} is a file; name a directory to save the model in.")
-
-    # What other libraries put beside a model counts as its own; anything else is the user's.
     for entry in sorted(directory.iterdir()):
-        module = entry.is_dir() and entry.name[:1].isdigit()  # 1_Dense, 2_Normalize, 0_StaticEmbedding
-        if not module and entry.name not in _OF_A_MODEL:
+        if not is_own(entry):
             raise InputError(
-                f"{directory} holds '{entry.name}', which is not part of a model, and saving replaces the whole "
+                f"{directory} holds '{entry.name}', which is not part of {kind}, and saving replaces the whole "
                 "directory. Name a new directory, or an empty one."
             )
 
@@ -101,7 +108,7 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         "vocabulary": len(table),
         "embedding_dtype": table.dtype.name,
         "step": encoder.step,
-        "units": sum(layer.units for layer in encoder.model.layers),
+        "units": 0 if encoder.hidden is None else int(encoder.hidden[0].shape[1]),
         "normalize": True,  # model2vec's name for unit length
         "max_length": None if encoder.rules is None else encoder.rules.max_length,  # tokens; model2vec's default is 512
         **({} if encoder.rules is None else {TEXT_RULES: asdict(encoder.rules)}),
@@ -124,8 +131,8 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
     write_weights(directory, tensors)
     (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(pretty=False), encoding="utf-8")
     dense = DenseFolders(directory, [], Digests(directory, None))
-    for layer in encoder.model.layers:
-        layer.save(dense)
+    if encoder.model.layer is not None:
+        encoder.model.layer.save(dense)
     _write_modules(dense.folders, directory / MODULES)
     weights = [WEIGHTS, *(f"{folder}/{WEIGHTS}" for folder in dense.folders)]
 

@@ -20,7 +20,8 @@ from sentence_distillery import load
 from sentence_distillery.encoder.core import Form, Native, Simple, native_vocabulary
 from sentence_distillery.encoder.layers import Hidden, Layer, Linear
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.native.vocabulary import BERT, FULL, Vocabulary
+from sentence_distillery.encoder.native.characters import BERT, FULL
+from sentence_distillery.encoder.native.vocabulary import Vocabulary
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import NORMALIZER, UNKNOWN, static_tokenizer
 from sentence_distillery.io.ragged import TokenIds
@@ -280,14 +281,15 @@ def test_layers_are_computed_as_by_numpy(dimension: int, outputs: int, of_means:
     # A layer that needs means counts unknown words, so there the simple way cuts texts
     lists = [[words.index(word) for word in text.split() if of_means or word != UNKNOWN] for text in texts]
     tokens = TokenIds.from_lists(lists)
-    simple = Simple(lambda given: tokens.take([texts.index(text) for text in given]), rows, 0.25, None, 0, [layer])
-    native = Native(None if of_means else vocabulary, simple, rows, 0.25, None, 0, [layer])
+    simple = Simple(lambda given: tokens.take([texts.index(text) for text in given]), rows, 0.25, None, 0, layer)
+    native = Native(None if of_means else vocabulary, simple)
     full = outputs if of_means else dimension
     for width in {full, max(1, full // 2)}:
         for form in (Form.UNIT, Form.MEAN):
             expected, found, again = (np.empty((len(texts), width), np.float32) for _ in range(3))
             counts, simple_counts = np.empty(len(texts), np.int32), np.empty(len(texts), np.int32)
-            assert native.encode(texts, found, form, counts) == simple.encode(texts, expected, form, simple_counts)
+            native.encode(texts, found, form, counts)
+            simple.encode(texts, expected, form, simple_counts)
             native.embed(tokens, again, form)
             np.testing.assert_array_equal(counts, simple_counts)
             np.testing.assert_array_equal(found, again)

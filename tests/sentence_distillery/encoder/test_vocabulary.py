@@ -12,8 +12,8 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from sentence_distillery.encoder.core import native_vocabulary
 from sentence_distillery.encoder.native import loading
-from sentence_distillery.encoder.native.characters import EMOJI, UNKNOWN, is_punctuation, is_term
-from sentence_distillery.encoder.native.vocabulary import _EARLIER, loaded, settings_of, vocabulary_of
+from sentence_distillery.encoder.native.characters import BEFORE_BERT, EMOJI, UNKNOWN, is_punctuation, is_term
+from sentence_distillery.encoder.native.vocabulary import loaded, settings_of, vocabulary_of
 from sentence_distillery.encoder.tokenizer import NORMALIZER, static_tokenizer
 
 WORDS = ["storm", "##s", "c++", "😀", "é", "##é", "港", "covid-19", 'a"b\\']
@@ -126,7 +126,7 @@ def test_sizes_that_are_false_are_refused() -> None:
 
 def test_the_steps_of_the_normalizer_are_those_of_this_library() -> None:
     steps = json.loads(NORMALIZER.__getstate__())["normalizers"]  # its state is its JSON
-    assert steps[:-1] == _EARLIER
+    assert steps[:-1] == BEFORE_BERT
     assert settings_of(json.loads(content())) == (100, 0)
 
 
