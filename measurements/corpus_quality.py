@@ -14,7 +14,6 @@ precision, recall and F1 to reports/corpus_quality.csv, which the report shows. 
 parsing takes minutes and the figures change with the code of `clean` alone.
 """
 
-import csv
 import importlib
 import itertools
 from collections import Counter
@@ -26,12 +25,13 @@ from typing import Any
 import numpy as np
 import sentencex
 
+from measurements.command import write_rows
 from reproductions.paper3.syntax.parser import load_parser
 from sentence_distillery.corpus.decisions import SENTENCE_REASONS, decide
 from sentence_distillery.corpus.documents import examine, read_lines
 from sentence_distillery.corpus.options import Clean
 from sentence_distillery.corpus.sentences import split_sentences
-from sentence_distillery.io.artifacts import InputError, atomic_file, read_rows
+from sentence_distillery.io.artifacts import InputError, read_rows
 from sentence_distillery.io.unavailable import Unavailable
 from stages import paths
 from stages.params import load_params
@@ -159,14 +159,13 @@ def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
         )
         if not SENTENCE_REASONS[code].startswith("boilerplate")
     }
-    right = dropped = 0
+    dropped = []
     for number, document in enumerate(documents):
         for line in document:
             sentences = itertools.chain.from_iterable(read_lines(line.paragraph.text, clean.language, Counter()))
             if not any((number, sentence) in kept for sentence in sentences):
-                dropped += 1
-                right += line.boilerplate
-    return figures(right, dropped, sum(line.boilerplate for line in lines))
+                dropped.append(line)
+    return figures(sum(line.boilerplate for line in dropped), len(dropped), sum(line.boilerplate for line in lines))
 
 
 def punkt(treebank: Path) -> Splitter | Unavailable:
@@ -191,12 +190,7 @@ def stanza(directory: Path) -> Splitter | Unavailable:
 
 
 def rows(clean: Clean, sources: Sources) -> Iterator[Row]:
-    """Score all systems on all sets.
-
-    `clean`: Thresholds of cleaning; `sources`: files that the figures are computed on. Yields a row with COLUMNS for
-    each figure; a system that is not available has a note instead. Raises InputError if the sample or the treebank is
-    absent.
-    """
+    """Yield the scores of all systems on all sets, or why there are none; raises InputError if a set is absent."""
     lines = read_sample(sources.sample)
     sets = {
         "sample": [line.paragraph for line in lines if not line.boilerplate],
@@ -221,10 +215,7 @@ def rows(clean: Clean, sources: Sources) -> Iterator[Row]:
 
 def main() -> None:
     scores = list(rows(load_params().clean, SOURCES))
-    with atomic_file(paths.CORPUS_QUALITY) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(scores)
+    write_rows(paths.CORPUS_QUALITY, scores, COLUMNS)
     for score in scores:
         print("  ".join(score[column] for column in COLUMNS))
 

@@ -26,19 +26,21 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
+from measurements.command import refusals
 from reproductions.systems.registration import load_variant
 from reproductions.systems.systems import StudentSystem
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.present import read_corpus
-from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.io.artifacts import write_json
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.stopwatch import Timing, in_turns
 from sentence_distillery.teachers.transformer import load_encoder
@@ -65,11 +67,6 @@ def keep_memory() -> None:
         libc = ctypes.CDLL(None)
         libc.mallopt(M_MMAP_MAX, 0)
         libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
-
-
-def repeated(sentences: list[str], count: int) -> list[str]:
-    """Return `count` sentences: the corpus from its beginning, repeated if it is shorter."""
-    return [sentences[index % len(sentences)] for index in range(count)]
 
 
 def documents(sentences: list[str], count: int) -> list[str]:
@@ -101,7 +98,7 @@ def systems(directory: Path) -> dict[str, Encode]:
     }
 
 
-def in_model2vec(encoder: StaticEncoder) -> Encode:
+def in_model2vec(encoder: StaticEncoder) -> Any:
     """Return model2vec's encoding with the table of an encoder."""
     model = StaticModel(np.ascontiguousarray(encoder.table), encoder.tokenizer, normalize=True)
     return partial(model.encode, batch_size=BATCH, use_multiprocessing=False)
@@ -114,10 +111,7 @@ def agreement(encoders: dict[str, Encode], sentences: list[str]) -> float:
 
 
 def report(timings: Mapping[str, Timing], counts: Mapping[str, int]) -> dict[str, dict[str, float]]:
-    """Summarise sentences a second: median, slowest and fastest, and how many times as fast as each system own is.
-
-    `counts` is how many sentences a run of each system encodes.
-    """
+    """Summarise sentences a second, and how many times as fast own is; `counts` are the sentences of a run."""
     own, own_count = timings["own"], counts["own"]
     return {
         name: {
@@ -196,13 +190,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=RUNS)
     options = parser.parse_args()
     keep_memory()
-    try:
+    with refusals("bench"):
         corpus = read_corpus(paths.SENTENCES)
-        sentences, long = repeated(corpus, options.sentences), documents(corpus, options.documents)
+        sentences = list(islice(cycle(corpus), options.sentences))  # repeated if the corpus is shorter
+        long = documents(corpus, options.documents)
         encoders = systems(options.model)
         difference = agreement(encoders, sentences[:2_000])
-    except InputError as error:
-        sys.exit(f"bench: {error}")
     result = {
         "model": str(options.model),
         "sentences": len(sentences),

@@ -21,7 +21,7 @@ import argparse
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -124,9 +124,8 @@ def in_bert(encoder: StaticEncoder) -> StaticEncoder:
 
 def foreign(path: Path, number: int) -> StaticEncoder:
     """Return an encoder of the tokens of another model, with this library's normalizer or BERT's."""
-    tokens = (line.rstrip("\n").lower() for line in path.read_text(encoding="utf-8").split("\n"))
-    kept = [UNKNOWN, *(token for token in tokens if token and is_kept(token))]
-    words = list(dict.fromkeys(kept))
+    tokens = path.read_text(encoding="utf-8").lower().split("\n")
+    words = list(dict.fromkeys([UNKNOWN, *(token for token in tokens if token and is_kept(token))]))
     table = np.random.default_rng(number).integers(-127, 128, (len(words), 8 * number + 8)).astype(np.int8)
     table[0] = 0
     encoder = StaticEncoder(static_tokenizer(words), table)
@@ -168,19 +167,19 @@ def in_script(rng: random.Random) -> str:
 
 def mutated(rng: random.Random, text: str) -> str:
     """Delete, repeat, insert or swap a few characters."""
-    characters = list(text)
     for _ in range(rng.randrange(1, 6)):
-        place = rng.randrange(len(characters) + 1)
-        choice = rng.randrange(4)
-        if choice == 0:
-            del characters[place : place + rng.randrange(1, 4)]
-        elif choice == 1:
-            characters[place:place] = characters[max(place - 5, 0) : place] * rng.randrange(1, 3)
-        elif choice == 2:
-            characters.insert(place, chr(rng.randrange(*rng.choice(CORNERS))))
-        else:
-            characters.insert(place, rng.choice(SIGNS + "".join(TERMS)))
-    return "".join(characters)
+        place = rng.randrange(len(text) + 1)
+        before, after = text[:place], text[place:]
+        match rng.randrange(4):
+            case 0:
+                text = before + after[rng.randrange(1, 4) :]
+            case 1:
+                text = before + before[-5:] * rng.randrange(1, 3) + after
+            case 2:
+                text = before + chr(rng.randrange(*rng.choice(CORNERS))) + after
+            case _:
+                text = before + rng.choice(SIGNS + "".join(TERMS)) + after
+    return text
 
 
 def read_alone(encoder: StaticEncoder, batch: list[str]) -> None:
@@ -232,30 +231,19 @@ def lines_of(paths: list[Path]) -> list[str]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        table = pq.read_table(path)
-        for name, kind in zip(table.schema.names, table.schema.types, strict=True):
-            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-                found += filter(None, table[name].to_pylist())
+        for column in pq.read_table(path).columns:
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                found += filter(None, column.to_pylist())
     return found
 
 
-def drawn(seed: int, words: list[str], lines: list[str], number: int) -> Iterator[str]:
-    """Draw the texts of a seed."""
-    return islice(texts(random.Random(seed), words, lines), number)
-
-
 def try_all(encoder: StaticEncoder, stream: Iterator[str], share: int | None, name: str) -> int:
-    """Try texts, and count them.
+    """Try texts, and count them; one batch in `share` has its vectors compared, None compares nothing.
 
-    `encoder`: the model; `stream`: the texts; `share`: one batch of so many has its vectors compared; None compares
-    nothing; `name`: the model's name, for the message if something differs. Raises SystemExit: At the first text that
-    differs, with a message that shows it.
+    Raises SystemExit at the first text that differs, with a message that shows it.
     """
     tried = 0
-    for number in count():
-        batch = list(islice(stream, BATCH))
-        if not batch:
-            break
+    for number, batch in enumerate(iter(lambda: list(islice(stream, BATCH)), [])):
         tried += len(batch)
         if share is None:
             read_alone(encoder, batch)
@@ -267,9 +255,7 @@ def try_all(encoder: StaticEncoder, stream: Iterator[str], share: int | None, na
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare the native core with tokenizers and NumPy.")
     parser.add_argument("--texts", type=int, default=200_000, help="random texts for each model and seed")
-    parser.add_argument(
-        "--seeds", type=int, nargs=2, default=[0, 1], metavar=("FIRST", "STOP"), help="seeds, the last one left out"
-    )
+    parser.add_argument("--seeds", type=int, nargs=2, default=[0, 1], metavar=("FIRST", "STOP"), help="without STOP")
     parser.add_argument("--share", type=int, default=5, help="one batch of so many has its vectors compared")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="of the models here; by default all")
     parser.add_argument(
@@ -285,13 +271,14 @@ def main() -> None:
     lines, own = lines_of(options.files), models()
     if unknown := set(options.models or []) - own.keys():
         sys.exit(f"fuzz: no model {', '.join(sorted(unknown))}; there are {', '.join(own)}.")
-    others = {path.name: foreign(path, number) for number, path in enumerate(options.vocabularies)}
-    for name, encoder in {**{name: own[name] for name in options.models or own}, **others}.items():
+    chosen = {name: own[name] for name in options.models or own}
+    chosen |= {path.name: foreign(path, number) for number, path in enumerate(options.vocabularies)}
+    for name, encoder in chosen.items():
         assert encoder.model.tokens.native is not None, name
         words = named(encoder, range(1, len(encoder.stored)))
-        sources = {f"seed {seed}": drawn(seed, words, lines, options.texts) for seed in range(*options.seeds)}
-        if lines:
-            sources = {"files": iter(lines), **sources}
+        sources: dict[str, Iterator[str]] = {"files": iter(lines)} if lines else {}
+        for seed in range(*options.seeds):
+            sources[f"seed {seed}"] = islice(texts(random.Random(seed), words, lines), options.texts)
         for source, stream in sources.items():
             tried = try_all(encoder, stream, None if options.alone else options.share, name)
             print(f"{name}, {source}: {tried:,} texts, {'read' if options.alone else 'the same'}", flush=True)

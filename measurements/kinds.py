@@ -31,17 +31,15 @@ import statistics  # noqa: E402
 import sysconfig  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable, Iterable, Iterator  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
 from functools import partial  # noqa: E402
 from itertools import chain, islice, product  # noqa: E402
 from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+from typing import Any, NamedTuple  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from model2vec import StaticModel  # noqa: E402
 
-from measurements.encoding import Encode, keep_memory, machine  # noqa: E402
+from measurements.encoding import BATCH, Encode, in_model2vec, keep_memory, machine  # noqa: E402
 from sentence_distillery.encoder.static_encoder import StaticEncoder  # noqa: E402
 from sentence_distillery.encoder.tokenizer import is_emoji  # noqa: E402
 from sentence_distillery.io.artifacts import write_json  # noqa: E402
@@ -53,7 +51,6 @@ TEXTS = 5_000
 RUNS = 9
 CALLS = 2_000
 FEW = 10_000
-BATCH = 1_024
 SHORT = "How do I get a replacement for the card that was stolen?"
 
 Kinds = dict[str, Callable[[Path], Iterable[str]]]
@@ -131,12 +128,10 @@ def seconds(encode: Encode, texts: list[str]) -> float:
     return time.process_time() - start
 
 
-@dataclass(frozen=True)
-class System:
-    """An encoder."""
+class System(NamedTuple):
+    """How an encoder encodes texts, and how it is prepared by the parts that it is not timed with."""
 
-    encode: Encode  # Encodes a list of texts
-    # Brings it to the state in which it is timed, given the parts of the text that it is not timed with
+    encode: Encode
     before: Callable[[list[list[str]]], None]
 
 
@@ -153,16 +148,12 @@ def forget(encoder: StaticEncoder, parts: list[list[str]]) -> None:
 
 
 def compared(systems: dict[str, System], texts: list[str], runs: int) -> dict[str, float]:
-    """Time the systems in turns, part by part; returns the sum of the fastest run of each part, in seconds.
-
-    Each one reads all parts, since another one's data are in the processor's cache, then prepares with every second
-    part, and is timed with the others.
-    """
+    """Time the systems in turns, part by part; returns the sum of the fastest run of each part, in seconds."""
     size = min(BATCH, -(-len(texts) // 2))
     parts = [texts[start : start + size] for start in range(0, len(texts), size)]
     fastest = {name: [float("inf")] * len(parts) for name in systems}
     for _, (name, system), first in product(range(runs), systems.items(), (0, 1)):
-        read(system.encode, parts)
+        read(system.encode, parts)  # since another one's data are in the processor's cache
         system.before(parts[1 - first :: 2])
         for place in range(first, len(parts), 2):
             fastest[name][place] = min(fastest[name][place], seconds(system.encode, parts[place]))
@@ -223,27 +214,26 @@ def main() -> None:
     options = parser.parse_args()
     keep_memory()
     own, search = (StaticEncoder.load(name) for name in ("released", "released-search"))
-    peer = StaticModel(np.ascontiguousarray(own.table), own.tokenizer, normalize=True)
-    in_model2vec = partial(peer.encode, batch_size=BATCH, use_multiprocessing=False)
-    again = StaticEncoder.load("released")
+    peer, again = in_model2vec(own), StaticEncoder.load("released")
     systems = {
         "own": System(own.encode, partial(forget, own)),
         "own again": System(again.encode, partial(read, again.encode)),
         "own for search": System(search.encode, partial(forget, search)),
-        "model2vec": System(in_model2vec, partial(read, in_model2vec)),
+        "model2vec": System(peer, partial(read, peer)),
     }
     kinds = {name: found for name, read in KINDS.items() if (found := texts_of(read, options.place))}
     rows: dict[str, dict[str, float]] = {}
     for name in track(kinds, len(kinds), "kinds"):
         rows[name] = row(systems, kinds[name], options.runs)
+    times = {ratio: [found[ratio] for found in rows.values()] for ratio in ("times", "times_again", "times_for_search")}
     few = kinds.get("bank questions", kinds["identifiers"])
     result: dict[str, Any] = {
         "kinds": rows,
-        "geometric_mean": geometric_mean(found["times"] for found in rows.values()),
-        "smallest": min(found["times"] for found in rows.values()),
-        "geometric_mean_again": geometric_mean(found["times_again"] for found in rows.values()),
-        "geometric_mean_for_search": geometric_mean(found["times_for_search"] for found in rows.values()),
-        "smallest_for_search": min(found["times_for_search"] for found in rows.values()),
+        "geometric_mean": geometric_mean(times["times"]),
+        "smallest": min(times["times"]),
+        "geometric_mean_again": geometric_mean(times["times_again"]),
+        "geometric_mean_for_search": geometric_mean(times["times_for_search"]),
+        "smallest_for_search": min(times["times_for_search"]),
         "one_text_microseconds": {
             name: one_a_call(systems[name].encode)  # type: ignore[arg-type]
             for name in ("own", "own for search", "model2vec")

@@ -5,12 +5,11 @@ Takes the released encoder with each of WEIGHTS, of PAIRS and of DIMENSIONS of i
 without the channel, and `lexical-channel-differences.csv` how each differs from that one by kind of task.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 
-from measurements.equal_bytes import argument_parser, parsed, write_comparison
+from measurements.command import parsed, refusals
+from measurements.equal_bytes import argument_parser, write_comparison
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.io.artifacts import InputError
 
 WEIGHTS = (0.3, 0.5, 0.8, 1.0, 1.2, 1.4)  # with the dimension of the released channel
 PAIRS = ((0.3, 1.2), (0.5, 1.2), (0.8, 1.2), (0.5, 2.0))  # of short and of long texts
@@ -20,11 +19,9 @@ DIMENSIONS = (256, 512, 1024, 2048)  # with the weight of "released-search"
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(argument_parser("Compare dimensions and weights of the lexical channel."), arguments)
     found = {shape(encoder): encoder for encoder in encoders()}
-    about = "python -m measurements.lexical_channel FROM"
-    try:
+    with refusals("lexical_channel"):
+        about = "python -m measurements.lexical_channel FROM"
         write_comparison("lexical-channel", found, "none: released", options, about)
-    except InputError as error:
-        sys.exit(f"lexical_channel: {error}")
 
 
 def encoders() -> Iterator[StaticEncoder]:

@@ -29,7 +29,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.io.artifacts import InputError, atomic_file
+from measurements.command import write_rows
+from sentence_distillery.io.artifacts import InputError
 
 PACKAGES = ("sentence_distillery", "reproductions", "stages", "prefect_dvc", "flows")
 MARKS = "not endurance and not server and not browser"
@@ -100,10 +101,7 @@ def operators() -> tuple[str, ...]:
 
 @cache
 def places(code: str) -> tuple[tuple[str, int, int], ...]:
-    """Return each place that an operator might change: its name, the number of the place, and its line.
-
-    The code is parsed once for all operators. What comes of a place is seen by `fault_at`, which parses it again.
-    """
+    """Return each place that an operator might change: its name, the number of the place, and its line."""
     from cosmic_ray.ast import get_ast
     from cosmic_ray.plugins import get_operator
 
@@ -123,7 +121,10 @@ def fault_at(root: Path, path: str, operator: str, occurrence: int) -> Fault | N
     """Return the fault of a place, None if it changes nothing that the code does."""
     code = (root / path).read_text(encoding="utf-8")
     after = mutated(code, operator, occurrence)
-    if after is None or not _compiles(after) or behaviour(after) == behaviour(code):
+    try:
+        if after is None or behaviour(after) == behaviour(code):
+            return None
+    except SyntaxError:
         return None
     lines = enumerate(zip(code.splitlines(), after.splitlines(), strict=False), start=1)
     return Fault(path, next((row for row, (old, new) in lines if old != new), 1), operator, occurrence)
@@ -136,19 +137,8 @@ def faults(root: Path, path: str) -> Iterator[Fault]:
             yield fault
 
 
-def _compiles(code: str) -> bool:
-    try:
-        ast.parse(code)
-    except SyntaxError:
-        return False
-    return True
-
-
 def drawn(root: Path, files: Sequence[str], number: int, seed: int) -> list[Fault]:
-    """Draw faults, a file as often as it has lines, and within a file each of its lines equally often.
-
-    A larger number begins with the faults of a smaller one, in the order of the draw: so does a call that is cut short.
-    """
+    """Draw faults, a file as often as it has lines; a larger number begins with the faults of a smaller one."""
     rng, found = random.Random(seed), list[Fault]()
     codes = {path: (root / path).read_text(encoding="utf-8") for path in files}
     sizes = {path: len(code.splitlines()) for path, code in codes.items()}
@@ -171,17 +161,9 @@ def drawn(root: Path, files: Sequence[str], number: int, seed: int) -> list[Faul
     return found
 
 
-def module_of(path: str) -> str:
-    """Return the dotted name of a file."""
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
 def chosen_tests(root: Path, path: str) -> list[str]:
-    """Return the test files that import the module, then the others of its room, its namesakes first.
-
-    `tests` has the folders of the packages; a folder without tests of its own has those of the one around it.
-    """
-    name = module_of(path)
+    """Return the test files that import the module, then the others of its folder or the next one that has tests."""
+    name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     parent, _, leaf = name.rpartition(".")
     imports = (f"from {name} import", f"from {parent} import", f"import {name}")
     importing = sorted(
@@ -291,18 +273,15 @@ def read(result: Path, commit: str) -> list[Verdict]:
 
 def write(result: Path, verdicts: Iterable[Verdict]) -> None:
     """Write verdicts, one a row."""
-    result.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(result) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Verdict)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(verdict) for verdict in verdicts)
+    write_rows(result, map(asdict, verdicts), [field.name for field in fields(Verdict)])
 
 
 def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield a line for each folder: how many of the decided faults a test found."""
-    folders = sorted({Path(verdict.path).parts[0] for verdict in verdicts})
-    for folder in folders:
-        counts = Counter(each.verdict for each in verdicts if Path(each.path).parts[0] == folder)
+    by_folder: dict[str, Counter[str]] = {}
+    for each in verdicts:
+        by_folder.setdefault(Path(each.path).parts[0], Counter()).update([each.verdict])
+    for folder, counts in sorted(by_folder.items()):
         decided = counts["killed"] + counts["survived"]
         share = f"{100 * counts['killed'] / decided:.0f} %" if decided else "none decided"
         others = f"{counts['timeout']} timeouts, {counts['equivalent']} equivalent"
@@ -336,10 +315,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if fault not in known:
             known[fault] = judge(copy, fault, options.seconds, commit)
             write(options.result, known.values())
-        print(
-            f"{row} of {len(found)}: {known[fault].verdict:<10} {fault.path}:{fault.line} {known[fault].change}",
-            flush=True,
-        )
+        told = known[fault]
+        print(f"{row} of {len(found)}: {told.verdict:<10} {fault.path}:{fault.line} {told.change}", flush=True)
     print("\n".join(table([known[fault] for fault in found])))
 
 

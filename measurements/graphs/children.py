@@ -45,11 +45,7 @@ class ChildError(Exception):
 
 
 def environment(work: Path, site: Path, code: Path = CODE) -> dict[str, str]:
-    """Return the variables of a child, with a home directory of its own in `work`.
-
-    `work`: the work folder; `site`: the directory of DVC's site cache; `code`: the checkout whose modules a child
-    imports.
-    """
+    """Return the variables of a child: a home in `work`, DVC's site cache in `site`, and modules of `code`."""
     home = work / "home"
     for file, text in ((home / ".gitconfig", GIT_CONFIG), (home / ".config/dvc/config", DVC_CONFIG)):
         if not file.exists():
@@ -111,6 +107,12 @@ def _kill(group: int, expired: Event) -> None:
         with suppress(ProcessLookupError):
             os.killpg(group, number)
         time.sleep(3)
+
+
+def commit_all(root: Path, variables: Mapping[str, str], message: str, *options: str) -> None:
+    """Commit all files of a git repository. Raises ChildError."""
+    must(["git", "add", "--all"], root, variables)
+    must(["git", "commit", "--quiet", *options, "--message", message], root, variables)
 
 
 def must(command: Sequence[str | Path], directory: Path, variables: Mapping[str, str]) -> str:

@@ -24,10 +24,9 @@ PLAIN = re.compile(r"""(?:[\w@%+=:,./ -]|'[^']*'|"[^"$`\\!]*")*""")
 
 
 def rewritten(content: bytes, stub: Path, spec: Path) -> bytes:
-    """Return a dvc.yaml whose stages call `stub` with `spec`.
+    """Return a dvc.yaml whose stages call `stub` with `spec`; raises ruamel.yaml's errors if DVC cannot read it either.
 
-    A stage's own command becomes the call's `--note`, so that a template in it still counts: DVC puts the values in
-    before the shell reads the line. Raises ruamel.yaml's errors if DVC cannot read the content either.
+    A stage's own command becomes the call's `--note`, so that a template in it still counts.
     """
     yaml, data = _read(content.decode())
     call = shlex.join([sys.executable, "-I", "-S", str(stub), str(spec)])

@@ -17,7 +17,6 @@ import argparse
 import hashlib
 import logging
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,13 +27,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from measurements import command
 from measurements.ablations import Grid
 from measurements.equal_bytes import write_comparison
-from measurements.release.sign_rows import extended
+from measurements.release.sign_rows import extended, tokens_of
 from measurements.release.signs import LENGTH, PRECISION, TEACHERS, sentences
-from measurements.release.student import refuse_worse, write_release
+from measurements.release.student import cleaned, refuse_worse, write_release
 from measurements.release.texts import LICENCES
-from measurements.sets import collected
+from measurements.sets import SUITE_SETS, collected
 from measurements.trained_peers import read_corpus
 from reproductions.systems.similarity import scores
 from sentence_distillery.corpus.fingerprints import fingerprints, ranks
@@ -44,20 +44,18 @@ from sentence_distillery.distillation.distill import HERE, as_teacher
 from sentence_distillery.distillation.lexical import with_lexical_channel
 from sentence_distillery.distillation.options import SoftLabels, StudentOptions
 from sentence_distillery.distillation.soft_labels import WORDS as WORDS_FILE
-from sentence_distillery.distillation.soft_labels import LabelDirectories, label, part_texts
+from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.distillation.student import LabelledCorpus, train_static
 from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms
 from sentence_distillery.encoder.compression import compress, principal_directions, token_counts, with_fewer_words
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import is_emoji, is_term, static_tokenizer
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.evaluation.sets.registry import SUITE
-from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
+from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import unit_rows
 from stages import paths
 
-SETS = tuple(dict.fromkeys(name for names in SUITE.values() for name in names))
 WORK = Path("data/checkpoints/continued")
 ARTICLES, CAPTIONS = 4_000, 30_000
 SENTENCES = {  # of each kind
@@ -130,19 +128,17 @@ class Text:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Train the released encoder further.")
-    parser.add_argument(
-        "step", choices=("texts", "train", "compare"), help="what e5 embeds; the release; other recipes"
-    )
+    steps = ("texts", "train", "compare")
+    parser.add_argument("step", choices=steps, help="what e5 embeds; the release; other recipes")
     parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets and the text")
     parser.add_argument("--from", dest="former", default=str(paths.RELEASED), help="the encoder (models/released)")
     parser.add_argument("--output", type=Path, help="directory to write (models/released; reports/runs/levers)")
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    try:
+    options = command.parsed(parser, arguments, "%(message)s")
+    with command.refusals("continued"):
         former = StaticEncoder.load(options.former)
         if "continued" in former.made_from:
             raise InputError(f"{options.former} was trained further already; run `make release` before.")
-        data = collected(SETS, options.source, WORK / "sets")
+        data = collected(SUITE_SETS, options.source, WORK / "sets")
         kinds = {name: sentences(name, data.fingerprints()) for name in LICENCES}
         text = Text(general(options.source, data), kinds, further_words(kinds, former))
         print(f"{len(text.drawn):,} sentences; {len(text.words):,} words, such as {' '.join(text.words[::400])}")
@@ -157,8 +153,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found = {name: made(recipe, text, options.former) for name, recipe in RECIPES.items()}
             about = f"python -m measurements.release.continued compare FROM, {EPOCHS} epochs, seed {SEED}"
             write_comparison("continued", found, "released", options, about, former)
-    except InputError as error:
-        sys.exit(f"continued: {error}")
 
 
 def release(former: str, text: Text, data: BenchmarkData, target: Path) -> None:
@@ -226,12 +220,12 @@ def labelled(recipe: Recipe, text: Text, words: Sequence[str], former: StaticEnc
 
 def general(sources: Sequence[Path], data: BenchmarkData) -> list[str]:
     """Return the sentences of news and captions, those that `make ablations` draws with ARTICLES and CAPTIONS."""
-    target = WORK / "general" / "sentences"
-    if not target.exists():
+
+    def texts() -> Iterator[str]:
         grid = Grid(read_corpus(sources, data), data, WORK, ARTICLES, CAPTIONS)
-        texts = grid.texts("news and captions")
-        write_sentences(texts, Reading(), CLEAN, data.fingerprints(), target, Counters("sentences"))
-    return [text for part in table_parts(target) for text in part_texts(part)]
+        yield from grid.texts("news and captions")
+
+    return cleaned(texts(), data.fingerprints(), WORK / "general" / "sentences")
 
 
 def drawn(kinds: Mapping[str, Sequence[str]], most: Mapping[str, int]) -> Iterator[str]:
@@ -288,8 +282,8 @@ def with_rows(released: StaticEncoder, student: StaticEncoder, words: Sequence[s
     Words that no sentence has make room, the last ones first; pieces and signs stay. Other tokens of the student
     go. The first dimensions are those that keep the most of the sentences.
     """
-    vocabulary = released.tokenizer.get_vocab()
-    tokens = [*sorted(vocabulary, key=vocabulary.__getitem__), *words]
+    size = len(released.stored)
+    tokens = [*tokens_of(released.tokenizer), *words]
     rows = student.tokenizer.get_vocab()
     wider = StaticEncoder(static_tokenizer(tokens), student.table[[rows[token] for token in tokens]])
     counts = token_counts(wider, text.drawn)
@@ -298,7 +292,7 @@ def with_rows(released: StaticEncoder, student: StaticEncoder, words: Sequence[s
     full = StaticEncoder(
         wider.tokenizer,
         table,
-        lexical=extended(released, counted, len(vocabulary)),
+        lexical=extended(released, counted, size),
         lexical_weight=released.lexical_weight,
         search_weight=released.search_weight,
     )

@@ -47,12 +47,10 @@ class Difference:
     """The figure of the new encoder less that of the old one."""
 
     kind: str  # the kind of task
-    # the names of its sets that are there. old, new: Their mean figures, in [-1, 1]. low, high: The ends of the
-    # interval of the difference at 95 %
-    sets: tuple[str, ...]
-    old: float
+    sets: tuple[str, ...]  # the names of its sets that are there
+    old: float  # their mean figures, in [-1, 1]
     new: float
-    low: float
+    low: float  # the ends of the interval of the difference at 95 %
     high: float
 
     @property
@@ -69,37 +67,20 @@ class Difference:
 
 
 def compare(old: Encoder, new: Encoder, data: BenchmarkData) -> list[Difference]:
-    """Compare two encoders on the sets of KINDS that are there.
+    """Compare two encoders on the sets of KINDS that are there; a kind without any of its sets is left out.
 
-    `old`: the released encoder; `new`: the one that may replace it; `data`: the benchmark sets; a kind without any of
-    its sets is left out. Returns the difference of each kind, with its interval by the bootstrap of 1,000 draws. Raises
-    InputError if a figure of a set is undefined, with its reason.
-
-        >>> from pathlib import Path
-        >>> for difference in compare(old, new, BenchmarkData(Path("data/benchmarks"))):  # doctest: +SKIP
-        ...     print(difference)
-        similarity (stsb, sick): 80.39 -> 80.45, +0.05 [-0.10, +0.21]
-
-    Reference:
-        Efron 1979, Bootstrap Methods: Another Look at the Jackknife, https://doi.org/10.1214/aos/1176344552
+    Raises InputError if a figure of a set is undefined, with its reason. The bootstrap: Efron 1979, Another Look at the
+    Jackknife, https://doi.org/10.1214/aos/1176344552
     """
-    found = {
-        kind: [read(data, kind, *each) for each in sets if each[0] in data.available()] for kind, sets in KINDS.items()
-    }
+    there = data.available()
+    found = {kind: [read(data, kind, *each) for each in sets if each[0] in there] for kind, sets in KINDS.items()}
     return [_difference(kind, tasks, old, new) for kind, tasks in found.items() if tasks]
 
 
 def read(data: BenchmarkData, kind: str, name: str, split: Split) -> TaskSet:
-    """Read a set; where documents are classified by their split train alone, a part of it is scored.
+    """Read a set of a kind as `read_task` does: of pairs their entailment, and of texts to classify a part is scored.
 
-    `data`: the benchmark sets; `kind`: the kind of task, of KINDS; of "pairs" the entailment labels are read, and not
-    the ratings; `name`: the set; `split`: "dev", or "train" if it has no other one beside the test split. Returns the
-    set and its type of task. Raises InputError: As of `read_task`.
-
-    >>> from pathlib import Path
-    >>> data = BenchmarkData(Path("data/benchmarks"))  # doctest: +SKIP
-    >>> [len(part.texts) for part in read(data, "classification", "trec", "train").texts]  # doctest: +SKIP
-    [4089, 1363]
+    `split` is "dev", or "train" if there is no other one beside the test split.
     """
     task = read_task(data, name, split)
     if kind == PAIRS and isinstance(task.texts, PairSet):
@@ -114,7 +95,7 @@ def read(data: BenchmarkData, kind: str, name: str, split: Split) -> TaskSet:
         DocumentSet(name, split, [texts[row] for row in rows], [labels[row] for row in rows])
         for rows in (order[scored:], order[:scored])
     )
-    return TaskSet(task.type, (fitted, rest), task.protocols)
+    return replace(task, texts=(fitted, rest))
 
 
 def _difference(kind: str, tasks: Sequence[TaskSet], old: Encoder, new: Encoder) -> Difference:

@@ -22,7 +22,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from measurements.release.gate import KINDS, compare
+from measurements.release.sign_rows import tokens_of
 from measurements.release.tradeoff import megabytes, token_counts
 from reproductions.systems.similarity import SETS, require_benchmarks, scores
 from sentence_distillery.corpus.tables.reading import Reading
@@ -62,10 +66,9 @@ log = logging.getLogger(__name__)
 def with_common_words(encoder: StaticEncoder, most: int = COMMON) -> StaticEncoder:
     """Keep the student's words among GloVe's first ones, single characters and the continuations of words."""
     common = set(glove_words()[:most])
-    names = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     kept = {
         row: token
-        for token, row in names
+        for row, token in enumerate(tokens_of(encoder.tokenizer))
         if row == UNKNOWN_ID or token in common or token.startswith(CONTINUATION) or len(token) == 1
     }
     return StaticEncoder(static_tokenizer(list(kept.values())), values(encoder)[list(kept)])
@@ -88,19 +91,15 @@ def largest_dimension(encoder: StaticEncoder, precision: Precision = PRECISION) 
 
 @dataclass(frozen=True)
 class Source:
-    """The inputs of a release: the student's directory, the table of its corpus' words, and the run's profile.
+    """The inputs of a release."""
 
-    `corpus` are the files that the corpus was read from, `precision` is that of the teachers. Document frequencies are
-    counted in `texts`, and `counted_in` has the licence of each of their sources.
-    """
-
-    student: Path
-    words: Path
-    profile: str
-    corpus: Sequence[str]
-    precision: str
-    texts: Iterable[str]
-    counted_in: Mapping[str, str]
+    student: Path  # its directory
+    words: Path  # the table of its corpus' words
+    profile: str  # of the run
+    corpus: Sequence[str]  # the files that the corpus was read from
+    precision: str  # of the teachers
+    texts: Iterable[str]  # that document frequencies are counted in
+    counted_in: Mapping[str, str]  # the licence of each of their sources
 
 
 def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
@@ -142,10 +141,15 @@ def card(
 def with_channel(encoder: StaticEncoder, texts: Iterable[str], benchmarks: BenchmarkData) -> StaticEncoder:
     """Add a lexical channel for searches alone, with the document frequencies of the sentences of some texts."""
     with TemporaryDirectory() as directory:
-        sentences = Path(directory) / "sentences"
-        write_sentences(texts, Reading(), CLEAN, benchmarks.fingerprints(), sentences, Counters("sentences"))
-        counted = [text for part in table_parts(sentences) for text in part_texts(part)]
+        counted = cleaned(texts, benchmarks.fingerprints(), Path(directory) / "sentences")
     return with_lexical_channel(encoder, encoder.token_ids(counted), LEXICAL, 0.0, "en", SEARCH_WEIGHT)
+
+
+def cleaned(texts: Iterable[str], barred: NDArray[np.uint64], target: Path) -> list[str]:
+    """Return texts as clean sentences without those whose fingerprints are barred, as `target` keeps them."""
+    if not target.exists():
+        write_sentences(texts, Reading(), CLEAN, barred, target, Counters("sentences"))
+    return [text for part in table_parts(target) for text in part_texts(part)]
 
 
 def channel_figures(encoder: StaticEncoder, search: StaticEncoder, benchmarks: BenchmarkData) -> list[Result]:
@@ -170,13 +174,10 @@ def refuse_worse(old: StaticEncoder, new: StaticEncoder, benchmarks: BenchmarkDa
 
 
 def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str, float]:
-    """Replace the released student.
+    """Replace the released student, and return its figures in [-1, 1], by "<set>/<split>/<metric>".
 
-    `source`: the inputs of the release; `benchmarks`: STS-B and SICK, and further sets of `gate.KINDS` and CARD_SETS;
-    the former and the new release are compared on those of KINDS that are there, and the card has figures of those of
-    CARD_SETS; `target`: the directory of the release. Returns its figures in [-1, 1], by "<set>/<split>/<metric>".
-    Raises InputError if the student is of another profile, is worse on a kind of task than the previous release, or is
-    too large; then the previous release stays.
+    `benchmarks` has STS-B and SICK, and maybe other sets of `gate.KINDS` and CARD_SETS. Raises InputError if the
+    student is of another profile, worse on a kind of task, or too large; then the previous release stays.
     """
     require_benchmarks(benchmarks)
     student, config = read_source(source)

@@ -12,12 +12,10 @@ chance, always the same one. The licence of each is in LICENCES. Texts of evalua
 corpus is cleaned.
 """
 
-import argparse
 import ast
 import gzip
 import inspect
 import re
-import sys
 import sysconfig
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,9 +24,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from measurements import command
+from measurements.sets import file_of
 from sentence_distillery.corpus.tables.formats import read_rows
-from sentence_distillery.io.artifacts import InputError, write_table
-from stages.benchmarks.download import folders
+from sentence_distillery.io.artifacts import write_table
 
 TARGET = Path("data/external/kinds")
 LICENCES = {
@@ -52,10 +51,8 @@ Texts = Iterable[tuple[str, str]]  # a source and a text
 
 def from_file(sources: Sequence[Path], folder: str, file: str) -> Iterator[tuple[str, str]]:
     """Yield the texts of a Parquet file in one of the directories; raises InputError if none has it."""
-    found = [place / file for source in sources for place in folders(source, folder) if (place / file).exists()]
-    if not found:
-        raise InputError(f"{', '.join(map(str, sources))}: {folder}/{file} is missing; give the directory that has it.")
-    return ((folder, str(row["text"] or "")) for _, row in read_rows(found[0], "parquet", {"text"}))
+    rows = read_rows(file_of(sources, folder, file), "parquet", {"text"})
+    return ((folder, str(row["text"] or "")) for _, row in rows)
 
 
 def manuals(place: Path) -> Iterator[tuple[str, str]]:
@@ -159,16 +156,13 @@ def collect(sources: Sequence[Path]) -> Iterator[tuple[str, list[tuple[str, str]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Collect text of other kinds than news.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories that have the texts")
+    parser = command.argument_parser("Collect text of other kinds than news.", "directories that have the texts")
     options = parser.parse_args(arguments)
-    try:
+    with command.refusals("texts"):
         for name, texts in collect(options.source):
             table = pa.table(list(map(list, zip(*texts, strict=True))), schema=SCHEMA)
             write_table(TARGET / f"{name}.parquet", table)
             print(f"{name:12} {len(texts):7,} texts {sum(len(text) for _, text in texts):12,} characters")
-    except InputError as error:
-        sys.exit(f"texts: {error}")
 
 
 if __name__ == "__main__":
