@@ -36,57 +36,22 @@ from sentence_distillery.io.ragged import TokenIds
 
 BATCH = 2_000
 TOLERANCE = 1e-6
-CORNERS = (
-    (0x20, 0x7F),
-    (0x00, 0x100),
-    (0x300, 0x370),
-    (0x600, 0x900),
-    (0x900, 0x1200),
-    (0x1100, 0x1200),
-    (0x1AB0, 0x1B00),
-    (0x1E00, 0x2000),
-    (0x2000, 0x2100),
-    (0x2300, 0x2C00),
-    (0x3000, 0x3100),
-    (0xA800, 0xAA00),
-    (0xAC00, 0xD7A4),
-    (0xD800, 0xE000),
-    (0xF900, 0x10000),
-    (0x10A00, 0x11F00),
-    (0x1D100, 0x1D800),
-    (0x1F000, 0x1FB00),
-    (0x20000, 0x30000),
-    (0xE0000, 0xE0200),
-)
-SCRIPTS = (  # the letters of one script, with their marks and digits
-    (0x61, 0x7B),
-    (0xC0, 0x250),
-    (0x370, 0x400),
-    (0x400, 0x530),
-    (0x531, 0x58A),
-    (0x591, 0x5F5),
-    (0x610, 0x6D4),
-    (0x900, 0x970),
-    (0x980, 0x9FF),
-    (0xA01, 0xA77),
-    (0xB82, 0xBFB),
-    (0xC00, 0xC7F),
-    (0xD00, 0xD80),
-    (0xE01, 0xE5C),
-    (0xE81, 0xEE0),
-    (0xF00, 0xFBD),
-    (0x1000, 0x10A0),
-    (0x10A0, 0x1100),
-    (0x1200, 0x139A),
-    (0x1780, 0x17FA),
-    (0x1820, 0x18AB),
-    (0x1B00, 0x1B4D),
-    (0x1EA0, 0x1F00),
-    (0x3041, 0x3100),
-    (0x4E00, 0xA000),
-    (0xAC00, 0xD7A4),
-    (0xFF01, 0xFFDD),
-)
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Read spans of code points, in hexadecimal; the last one of each is left out."""
+    return [(int(first, 16), int(last, 16)) for first, _, last in (span.partition("-") for span in text.split())]
+
+
+CORNERS = spans("""
+    20-7F 00-100 300-370 600-900 900-1200 1100-1200 1AB0-1B00 1E00-2000 2000-2100 2300-2C00 3000-3100 A800-AA00
+    AC00-D7A4 D800-E000 F900-10000 10A00-11F00 1D100-1D800 1F000-1FB00 20000-30000 E0000-E0200
+""")  # of Unicode
+SCRIPTS = spans("""
+    61-7B C0-250 370-400 400-530 531-58A 591-5F5 610-6D4 900-970 980-9FF A01-A77 B82-BFB C00-C7F D00-D80 E01-E5C
+    E81-EE0 F00-FBD 1000-10A0 10A0-1100 1200-139A 1780-17FA 1820-18AB 1B00-1B4D 1EA0-1F00 3041-3100 4E00-A000
+    AC00-D7A4 FF01-FFDD
+""")  # the letters of one script, with their marks and digits
 SIGNS = " .,-+#@_/&:'!?()[]\t\n"
 TERMS = [*["c++", "c#", ".net", "e-mail", "1.5", "5.3", "u.s", "@user", "#metoo", "covid-19", "a.b.c", "a_b"], *"😀❤👍"]
 RAMBLING = ["naïve", "한글", "漢字", "เรือ", "か\u3099", "a\u0301\u0328", *"ﬁ½İßǄﷺ각ö᭄〮"]

@@ -15,38 +15,12 @@ START: Final = "PyInit__core"
 LEAST: Final = (3, 11)  # the version of Python whose stable interface the core is compiled for
 UNDEFINED: Final = 0  # the section of a name that is elsewhere
 MACHINES: Final = {"X86_64": "x86_64", "AARCH64": "aarch64", "ARM64": "aarch64", "AMD64": "x86_64"}
-C_LIBRARY: Final = frozenset(
-    {
-        "abort",
-        "bcmp",
-        "calloc",
-        "free",
-        "log",
-        "malloc",
-        "memchr",
-        "memcmp",
-        "memcpy",
-        "memmove",
-        "memset",
-        "realloc",
-        "sqrtf",
-        "strchr",
-        "strcmp",
-        "strlen",
-        "bzero",
-        "__bzero",
-        "__cxa_finalize",
-        "__gmon_start__",
-        "_ITM_deregisterTMCloneTable",
-        "_ITM_registerTMCloneTable",
-        "__stack_chk_fail",
-        "__memcpy_chk",
-        "__memset_chk",
-        "__stack_chk_guard",
-        "_availability_version_check",
-        "dyld_stub_binder",
-    }
-)
+_C_LIBRARY: Final = """
+    abort bcmp calloc free log malloc memchr memcmp memcpy memmove memset realloc sqrtf strchr strcmp strlen bzero
+    __bzero __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable __stack_chk_fail
+    __memcpy_chk __memset_chk __stack_chk_guard _availability_version_check dyld_stub_binder
+"""
+C_LIBRARY: Final = frozenset(_C_LIBRARY.split())
 MACHO_MARKS: Final = frozenset({"_mh_dylib_header", "__dso_handle"})  # which each library of macOS has
 WINDOWS_LIBRARIES: Final = ("api-ms-win-crt-", "kernel32.dll", "ucrtbase.dll", "vcruntime140.dll")
 

@@ -33,7 +33,7 @@ def measured(params: Params, encoder: StaticEncoder, workload: Workload) -> Iter
     yield from tradeoff.library_rows(encoder, fewer)
     yield from tradeoff.glove_rows(params.evaluate.glove_tokens == "content", fewer)
     yield from tradeoff.teacher_rows(params.teacher, params.soft_labels.batch_tokens, fewer)
-    yield from ({**row, "kind": "published"} for row in tradeoff.PUBLISHED)
+    yield from tradeoff.published_rows()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

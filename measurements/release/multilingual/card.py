@@ -60,17 +60,7 @@ _NONE: Final = "–"
 
 
 def card(dimension: int, tokens: int, counted: Mapping[str, Share], origins: Mapping[str, Origin]) -> str:
-    """Write the model card.
-
-    Args:
-        dimension: Of the vectors.
-        tokens: In the vocabulary.
-        counted: What each language has among the texts.
-        origins: Of the texts, by package.
-
-    Returns:
-        Markdown.
-    """
+    """Write the model card: `tokens` in the vocabulary, what each language has, and the origins of the texts."""
     names = {ENGLISH: "English"} | {language.code: language.name for language in LANGUAGES}
     head = _HEAD.format(
         codes=", ".join(sorted(names)),

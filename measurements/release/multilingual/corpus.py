@@ -8,8 +8,9 @@
 Texts of the test sets are left out, in either language.
 """
 
+import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -25,6 +26,8 @@ from measurements.release.multilingual.parallel import FEWEST_BLANKS, Pair
 from measurements.release.multilingual.training import joined
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
+log = logging.getLogger(__name__)
+
 WITHOUT_BLANKS: Final = ("ja", "th", "zh")
 FEWEST_CHARACTERS: Final = 10  # of a sentence in these
 LONGEST_LABELLED: Final = 160  # characters
@@ -32,38 +35,23 @@ LONGEST_LABELLED: Final = 160  # characters
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many texts are taken, of each language.
-
-    Attributes:
-        pairs: Pairs.
-        sentences: Of them, sentences that the teacher labels; of a language that it does not know, their translations.
-        words: Words of general text.
-        examples: German sentences of a dictionary, with their translations.
-        english: Whole words of the English encoder, the first ones.
-    """
+    """How many texts are taken, of each language."""
 
     pairs: int = 60_000
-    sentences: int = 16_000
-    words: int = 10_000
-    examples: int = 30_000
-    english: int = 60_000
+    sentences: int = 16_000  # of the pairs, those that the teacher labels, or else their translations
+    words: int = 10_000  # of general text
+    examples: int = 30_000  # German sentences of a dictionary, with their translations
+    english: int = 60_000  # whole words of the English encoder, the first ones
 
 
 @dataclass
 class Corpus:
-    """Texts to learn from.
-
-    Attributes:
-        texts: In any of the languages.
-        languages: The ISO 639-1 code of each.
-        targets: Their targets in the English encoder's space: arrays (texts, dimension) float16.
-        translations: The English translation of each text whose target comes from that alone, else "".
-    """
+    """Texts to learn from, with the ISO 639-1 code of each."""
 
     texts: list[str] = field(default_factory=list)
     languages: list[str] = field(default_factory=list)
-    targets: list[NDArray[np.float16]] = field(default_factory=list)
-    translations: list[str] = field(default_factory=list)
+    targets: list[NDArray[np.float16]] = field(default_factory=list)  # in the English encoder's space
+    translations: list[str] = field(default_factory=list)  # of each text whose target comes from that alone, else ""
 
     def add(
         self,
@@ -100,13 +88,7 @@ class Share(NamedTuple):
 
 
 def shares(corpus: Corpus, ids: TokenIds) -> dict[str, Share]:
-    """Count the texts of each language, given the tokens of all texts.
-
-    Example:
-        >>> corpus = Corpus(["Haus", "Haus"], ["de", "de"], [], ["", "house"])
-        >>> shares(corpus, TokenIds.from_lists([[4], [4]]))
-        {'de': Share(texts=2, taught=1, tokens=1)}
-    """
+    """Count the texts of each language, given the tokens of all texts."""
     codes, alone = np.array(corpus.languages), np.array([bool(text) for text in corpus.translations])
     found = {}
     for code in sorted(set(corpus.languages)):
@@ -145,11 +127,7 @@ def of_language(table: pa.Table, code: str) -> pa.Table:
 
 
 def in_order(table: pa.Table, language: Language, sizes: Sizes, seed: int) -> tuple[pa.Table, int]:
-    """Draw the pairs of a language: first its sentences to be labelled, then any.
-
-    `table`: all pairs of the language; `language`: the language; `sizes`: how many; `seed`: of the draw. Returns the
-    pairs, and how many of them are sentences to be labelled.
-    """
+    """Draw the pairs of a language, first its sentences to be labelled, and return how many of them these are."""
     texts = table["text"].to_pylist()
     emoji = np.array(pc.equal(table["source"], "emoji").to_pylist(), dtype=bool)
     fit = np.array([_is_sentence(text, language.code) for text in texts], dtype=bool) & ~emoji
@@ -182,28 +160,16 @@ class Targets:
 
 def assemble(
     table: pa.Table,
-    words: Mapping[str, Sequence[str]],
+    words: Mapping[str, Iterable[str]],
     english_words: Sequence[str],
     examples: Sequence[str],
     targets: Targets,
     sizes: Sizes,
     barred: frozenset[str],
-    log: Callable[[str], None],
 ) -> Corpus:
-    """Make the texts and targets of all languages.
+    """Make the texts and targets of all languages from pairs, frequent words, and English words and sentences.
 
-    Args:
-        table: The pairs of all languages.
-        words: Frequent words of each language; those of a language that the teacher does not know are not used.
-        english_words: The English encoder's whole words.
-        examples: English sentences.
-        targets: Makes the targets, and keeps the teacher's vectors.
-        sizes: How many texts.
-        barred: Bare texts of the test sets.
-        log: Takes a line for each language.
-
-    Returns:
-        The texts with their targets.
+    `barred` are the bare texts of the test sets. Words of a language that the teacher does not know are not used.
     """
     corpus = Corpus()
     for language in LANGUAGES:
@@ -213,7 +179,7 @@ def assemble(
         listed = list(words.get(language.code, ()))[: sizes.words] if language.taught else []
         if listed:
             corpus.add(listed, language.code, joined(targets.taught(listed, f"{language.code}-words")), barred)
-        log(f"{language.name}: {len(pairs):,} pairs, {count:,} of them labelled, {len(listed):,} words")
+        log.info(f"{language.name}: {len(pairs):,} pairs, {count:,} of them labelled, {len(listed):,} words")
     german = german_examples(of_language(table, "de"), sizes, seed=7)
     _add_pairs(corpus, "de", german, targets.taught(german["english"].to_pylist(), "de-examples"), targets, barred)
     for name, texts in (("en-examples", examples), ("en-words", english_words)):
@@ -223,11 +189,11 @@ def assemble(
 
 def german_examples(table: pa.Table, sizes: Sizes, seed: int) -> pa.Table:
     """Draw the German pairs of a dictionary that are sentences."""
-    sources, english = table["source"].to_pylist(), table["english"].to_pylist()
+    both = zip(table["source"].to_pylist(), table["english"].to_pylist(), strict=True)
     fit = [
         place
-        for place, text in enumerate(english)
-        if sources[place] == "dictionaries" and text[0].isupper() and _is_sentence(text, "de")
+        for place, (source, text) in enumerate(both)
+        if source == "dictionaries" and text[0].isupper() and _is_sentence(text, "de")
     ]
     return table.take(np.random.default_rng(seed).permutation(np.array(fit, dtype=np.int64))[: sizes.examples])
 

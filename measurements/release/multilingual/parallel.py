@@ -49,8 +49,6 @@ class Pair(NamedTuple):
 def plain(text: str) -> str:
     """Remove what a translated message has besides its words: markup, keys of menus, blanks to fill.
 
-    `text`: a message of a program. Returns its words, with single blanks.
-
     >>> plain("<b>&Save</b> %d files to {folder}"), plain("保存(&S)")
     ('Save files to', '保存')
     """
@@ -58,11 +56,7 @@ def plain(text: str) -> str:
 
 
 def pairs_of(translated: Iterable[tuple[str, str]], language: str, source: str) -> Iterator[Pair]:
-    """Clean translations, and leave out what says nothing.
-
-    `translated`: English messages and their translations; `language`: ISO 639-1 code of the translations; `source`: the
-    name of the source. Yields pairs whose sides have letters, differ, and are neither too long nor of very different
-    lengths.
+    """Clean English messages and their translations, and leave out what says nothing.
 
     >>> [pair.text for pair in pairs_of([("Open", "Öffnen"), ("OK", "OK"), ("%s", "%s")], "de", "x")]
     ['Öffnen']
@@ -82,14 +76,9 @@ def _tells(english: str, text: str) -> bool:
 
 
 def catalogue(content: bytes) -> Iterator[tuple[str, str]]:
-    """Read the messages of a compiled gettext catalogue.
+    """Yield each message of a compiled gettext catalogue and its translation; raises ValueError if it is not one.
 
-    `content`: of a .mo file, in either byte order, in UTF-8. Yields each message and its translation, without context;
-    of a plural the singular and the plural. Raises ValueError if it is not such a file.
-
-    >>> list(catalogue(b""))
-    Traceback (most recent call last):
-    ValueError: not a compiled gettext catalogue
+    Without context; of a plural the singular.
     """
     if len(content) < 20:
         raise ValueError("not a compiled gettext catalogue")
@@ -143,10 +132,9 @@ def _flat(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def descriptions(english: Iterable[str], translated: Iterable[str], language: str) -> Iterator[Pair]:
-    """Read the descriptions of packages in English and in another language.
+    """Read the descriptions of packages in the lines of an archive's file Translation-en and of another language.
 
-    `english`: the lines of the archive's file Translation-en; `translated`: the lines of the same file in the language;
-    `language`: its ISO 639-1 code. Yields the first lines, and the paragraphs if there are equally many.
+    Yields the first lines, and the paragraphs if there are equally many.
 
     >>> lines = ["Package: a", "Description-md5: 7", "Description-en: a game", " It is fun.", ""]
     >>> german = ["Package: a", "Description-md5: 7", "Description-de: ein Spiel", " Es macht Spass.", ""]
@@ -156,12 +144,8 @@ def descriptions(english: Iterable[str], translated: Iterable[str], language: st
     originals = dict(_described(english))
     for digest, parts in _described(translated):
         original = originals.get(digest, [])
-        both = (
-            zip(original, parts, strict=True)
-            if len(original) == len(parts)
-            else zip(original[:1], parts[:1], strict=False)
-        )
-        yield from pairs_of(both, language, "descriptions")
+        most = None if len(original) == len(parts) else 1
+        yield from pairs_of(zip(original[:most], parts[:most], strict=False), language, "descriptions")
 
 
 def _described(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -184,11 +168,9 @@ def _described(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def dictionary(entries: Iterable[str], language: str, into_english: bool) -> Iterator[Pair]:
-    """Read a FreeDict dictionary: a headword with its pronunciation, then a line for each sense.
+    """Read the lines of a FreeDict dictionary: a headword with its pronunciation, then a line for each sense.
 
-    `entries`: the lines of its text; `language`: ISO 639-1 code of the language that is not English; `into_english`:
-    whether the headwords are in that language. Yields the headword with the first translations of each sense, one pair
-    each.
+    Yields the headword, which is in `language` if it leads into English, with the first translations of each sense.
 
     >>> lines = ["Haus /haus/ <n>", "1. house, home", " see: {Heim}"]
     >>> [(pair.text, pair.english) for pair in dictionary(lines, "de", into_english=True)]
@@ -249,8 +231,8 @@ def emoji_names(english: Path, translated: Path, language: str) -> Iterator[Pair
 
 def _annotations(file: Path) -> dict[str, tuple[str, str]]:
     tree = json.loads(file.read_text())
-    tree = tree.get("annotations") or tree["annotationsDerived"]
-    tree = tree.get("annotations") or tree["annotationsDerived"]
+    for _ in range(2):
+        tree = tree.get("annotations") or tree["annotationsDerived"]
     return {
         character: (" ".join(entry.get("tts", [])), " ".join(entry.get("default", [])))
         for character, entry in tree.items()
