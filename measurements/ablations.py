@@ -12,10 +12,9 @@
 The base is the recipe of the profile `best`: two teachers, news and captions, 20,000 further words, a relational loss
 of weight 0.1, 256 dimensions. Its MRPC and treebank texts are left out; epochs and rate are the library's own.
 
-FROM are directories that hold the sets and the text. Text, labels, students and figures are kept in `--work`, so that
-an interrupted call goes on where it stopped. `dev.csv` in `--output` has the mean and the spread over the seeds,
-`differences.csv` each row less the base, seed by seed, with the 95 % interval of the queries or pairs. `--test` scores
-the test splits instead, once: it refuses to write `test.csv` again.
+FROM are directories that hold the sets and the text. All is kept in `--work`, so that an interrupted call goes on.
+`dev.csv` in `--output` has the mean and the spread over the seeds, `differences.csv` each row less the base, seed by
+seed, with the 95 % interval of the queries or pairs. `--test` scores the test splits instead, once.
 """
 
 import argparse
@@ -23,6 +22,7 @@ import logging
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,8 +65,7 @@ class Setting:
     """How a student is made."""
 
     teachers: tuple[str, ...] = (L6, L3)  # References; the student learns the mean of their cosines
-    # what it is trained on
-    text: Literal["news and captions", "captions", "news", "a quarter of both"] = "news and captions"
+    text: Literal["news and captions", "captions", "news", "a quarter of both"] = "news and captions"  # trained on
     minimum_count: int = 3  # Words that occur as often get a vector of their own
     further_words: int = 20_000  # the number of frequent English words that get one, too
     trained: bool = True  # whether it is trained on labels of sentences
@@ -131,8 +130,7 @@ class Grid:
     work: Path  # a directory
     articles: int | None = None  # how many articles are drawn; None for all
     captions: int | None = None  # how many captions are drawn; None for all
-    # by name; "base" is the one that the others are compared with
-    rows: Mapping[str, Setting] = field(default_factory=lambda: ROWS)
+    rows: Mapping[str, Setting] = field(default_factory=lambda: ROWS)  # by name; the others are compared with "base"
 
     def texts(self, text: str) -> list[str]:
         """Draw the articles and captions of a text, always the same ones."""
@@ -150,10 +148,8 @@ class Grid:
         place = self.work / "text" / self._name(setting.labelling)
         if not place.exists():
             with atomic_directory(place) as partial:
-                counters, fingerprints = Counters("sentences"), self.data.fingerprints()
-                write_sentences(
-                    self.texts(setting.text), Reading(), CLEAN, fingerprints, partial / "sentences", counters
-                )
+                counters, barred = Counters("sentences"), self.data.fingerprints()
+                write_sentences(self.texts(setting.text), Reading(), CLEAN, barred, partial / "sentences", counters)
                 log.info("text of %s: %s", place.name, counters.text())
                 settings = SoftLabels(minimum_count=setting.minimum_count, additional_words=setting.further_words)
                 teachers = [as_teacher(teacher, None, LENGTH) for teacher in setting.teachers]
@@ -227,19 +223,14 @@ def _mean(name: str, row: Result, values: Sequence[float | None], draws: Sequenc
 
 
 def measured(grid: Grid, tasks: Sequence[TaskSet], seeds: Sequence[int]) -> Iterator[tuple[Result, Result | None]]:
-    """Yield the figures of each row on each set, and what separates it from the base.
-
-    Seed by seed, so that a call that is cut short has all rows with fewer seeds.
-    """
-    for seed in seeds:
-        for name in grid.rows:
-            log.info("%s, seed %d", name, seed)
-            for task in tasks:
-                grid.scores(name, seed, task)
-    for name in grid.rows:
+    """Yield the figures of each row on each set, and what separates it from the base."""
+    for seed, name in product(seeds, grid.rows):  # a call that is cut short has all rows with fewer seeds
+        log.info("%s, seed %d", name, seed)
         for task in tasks:
-            runs, base = ([grid.scores(row, seed, task) for seed in seeds] for row in (name, "base"))
-            yield figures(name, runs), difference(name, runs, base) if name != "base" else None
+            grid.scores(name, seed, task)
+    for name, task in product(grid.rows, tasks):
+        runs, base = ([grid.scores(row, seed, task) for seed in seeds] for row in (name, "base"))
+        yield figures(name, runs), difference(name, runs, base) if name != "base" else None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -12,7 +12,8 @@ released one. The dimension is that of `--dimension`.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 import numpy as np
 
@@ -73,30 +74,21 @@ class WithTerms:
                 for name, rarity in each(words):
                     ids.append(found.setdefault(name, (len(self.channel.idf) + len(found), rarity))[0])
             rows.append(ids)
-        hashes = np.array([stem_hash(name) for name in found], np.int32)
-        idf = np.array([rarity for _, rarity in found.values()], np.float32)
-        wider = LexicalChannel(
-            np.concatenate([self.channel.stems, hashes]),
-            np.concatenate([self.channel.idf, idf]),
-            self.channel.dimension,
-        )
+        old, hashes = self.channel, np.array([stem_hash(name) for name in found], np.int32)
+        idf = np.concatenate([old.idf, np.array([rarity for _, rarity in found.values()], np.float32)])
+        wider = LexicalChannel(np.concatenate([old.stems, hashes]), idf, old.dimension)
         return wider.vectors(TokenIds.from_lists(rows))
 
     def _words(self, texts: list[str]) -> Iterator[list[Word]]:
         """Yield the words of each text with their tokens."""
-        for text, encoding in zip(
-            texts, self.core.tokenizer.encode_batch(texts, add_special_tokens=False), strict=True
-        ):
-            words: list[Word] = []
-            last = None
-            for number, token, (start, stop) in zip(encoding.word_ids, encoding.ids, encoding.offsets, strict=True):
-                if number == last:
-                    before, tokens = words.pop()
-                    words.append((before + text[start:stop], [*tokens, token]))
-                else:
-                    words.append((text[start:stop], [token]))
-                last = number
-            yield words
+        encodings = self.core.tokenizer.encode_batch(texts, add_special_tokens=False)
+        for text, encoding in zip(texts, encodings, strict=True):
+            cut = zip(encoding.word_ids, encoding.ids, encoding.offsets, strict=True)
+            groups = (list(parts) for _, parts in groupby(cut, key=itemgetter(0)))
+            yield [
+                ("".join(text[start:stop] for _, _, (start, stop) in parts), [token for _, token, _ in parts])
+                for parts in groups
+            ]
 
 
 def unknown_words(words: list[Word]) -> Iterator[Term]:
@@ -126,11 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     base = StaticEncoder.load("released-search", lexical_dimension=options.dimension)
     assert base.lexical is not None
     pairs = pairs_of_words(base.lexical)
-    found = {
-        "unknown words": WithTerms(core, base.lexical, (unknown_words,)),
-        "pairs of words": WithTerms(core, base.lexical, (pairs,)),
-        "both": WithTerms(core, base.lexical, (unknown_words, pairs)),
-    }
+    terms = {"unknown words": (unknown_words,), "pairs of words": (pairs,), "both": (unknown_words, pairs)}
+    found = {name: WithTerms(core, base.lexical, each) for name, each in terms.items()}
     about = f"python -m measurements.channel_terms FROM --dimension {options.dimension}"
     with refusals("channel_terms"):
         write_comparison("channel-terms", found, "released-search", options, about, base)

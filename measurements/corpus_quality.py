@@ -6,12 +6,10 @@ Punkt (trained here, without labels, on the text of EWT's training split; needs 
 (trained on the labels of that split). A row says what a splitter would reach that found every end with a mark (. ! ? …)
 and no other place: in EWT a fifth of the ends have none.
 
-Boilerplate: the lines of the sample that cleaning drops as boilerplate, all in one corpus, so that repeated lines are
-found, too.
+Boilerplate: the lines of the sample that cleaning drops as boilerplate, all in one corpus.
 
 Reads data/samples/lines.csv, UD English EWT below data/external, and the Stanza models of models/syntax; writes
-precision, recall and F1 to reports/corpus_quality.csv, which the report shows. It is not a stage of dvc.yaml, since
-parsing takes minutes and the figures change with the code of `clean` alone.
+precision, recall and F1 to reports/corpus_quality.csv, which the report shows.
 """
 
 import importlib
@@ -81,10 +79,11 @@ class Line:
 
 def paragraph(sentences: Sequence[str], after: Sequence[str]) -> Paragraph:
     """Join sentences, each with the space after it, to a paragraph."""
-    text = "".join(itertools.chain.from_iterable(zip(sentences, after, strict=True)))
-    lengths = [len(sentence) + len(space) for sentence, space in zip(sentences, after, strict=True)]
-    ends = (end - len(space) for end, space in zip(itertools.accumulate(lengths), after, strict=True))
-    return Paragraph(text.rstrip(), frozenset(list(ends)[:-1]))
+    text, ends = "", list[int]()
+    for sentence, space in zip(sentences, after, strict=True):
+        ends.append(len(text) + len(sentence))
+        text += sentence + space
+    return Paragraph(text.rstrip(), frozenset(ends[:-1]))
 
 
 def read_sample(path: Path) -> list[Line]:
@@ -120,11 +119,7 @@ def inner_ends(text: str, sentences: Sequence[str]) -> set[int]:
 
 
 def figures(right: int, found: int, expected: int) -> Row:
-    """Compute precision, recall and F1, in [0, 1], with n = `expected`; an empty figure has its reason as the note.
-
-    >>> figures(right=0, found=0, expected=4)
-    {'precision': '', 'recall': '0.0000', 'f1': '0.0000', 'n': '4', 'note': 'none was found'}
-    """
+    """Compute precision, recall and F1, in [0, 1], with n = `expected`; an empty figure has its reason as the note."""
     parts = {"precision": (right, found), "recall": (right, expected), "f1": (2 * right, found + expected)}
     shares = {name: f"{share / whole:.4f}" if whole else "" for name, (share, whole) in parts.items()}
     note = "there are none" if not expected else "none was found" if not found else ""
@@ -152,11 +147,10 @@ def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
     sources = np.array([names.index(document[0].source) for document in documents], np.int32)
     examined = examine((0, texts), clean.language, clean.minimum_tokens, clean.maximum_tokens)
     decisions = decide(examined.documents, examined.sentences, sources, np.array([], np.uint64), clean)
+    columns = (examined.table[name].to_pylist() for name in ("document", "text"))
     kept = {
         (document, text)
-        for document, text, code in zip(
-            examined.table["document"].to_pylist(), examined.table["text"].to_pylist(), decisions.sentences, strict=True
-        )
+        for document, text, code in zip(*columns, decisions.sentences, strict=True)
         if not SENTENCE_REASONS[code].startswith("boilerplate")
     }
     dropped = []

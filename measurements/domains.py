@@ -5,15 +5,12 @@
 
 In each domain the student is distilled with several seeds, from the teacher's embeddings of words and from the
 released encoder. It is compared with the released encoder, model2vec and tokenlearn of the same teacher: on held-out
-texts of the domain, without labels, on the test split of the labels, and on STS-B test if it is there, for what it
-keeps of general English. No text of a test split is trained on.
+texts of the domain, on the test split of the labels, and on STS-B test if it is there. No text of a test split is
+trained on. Texts with labels are classified with C = 1, as everywhere here, and with the C of CHOICES that is best on a
+fifth of the training texts: with so many texts, C = 1 is far from the best for vectors of unit length.
 
-Texts with labels are classified twice: with C = 1, as everywhere here, and with the C of CHOICES that is best on a
-fifth of the training texts. With so many texts, C = 1 is far from the best for vectors of unit length.
-
-FROM is a directory with a folder of each set, or with folders of such folders; there may be several. The figures of
-every finished encoder are saved in `--work`, so an interrupted call goes on where it stopped. `--output` gets a
-table for each domain: the means over the seeds, and a row for each seed.
+FROM is a directory with a folder of each set, or with folders of such folders. The figures of every finished encoder
+are saved in `--work`, so an interrupted call goes on. `--output` gets a table for each domain.
 """
 
 import argparse
@@ -24,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, product
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
@@ -67,8 +65,7 @@ class Domain:
     folder: str  # of the text below FROM
     file: str  # the text, in a column `text`
     labels: tuple[str, ...] = ()  # Sets of this library
-    # whether the folder also has the labels, as train.csv and test.csv with the columns text and category
-    own: bool = False
+    own: bool = False  # whether the folder has train.csv and test.csv with the columns text and category
 
 
 DOMAINS = {
@@ -111,13 +108,12 @@ def measured(domain: Domain, place: Place, options: argparse.Namespace) -> list[
     """Return the figures of every encoder of a domain; those of an earlier call are read."""
     data, names = labels(domain, place)
     tasks = [read_task(data, name, "test") for name in names]
-    students: list[tuple[str, int, Load]] = [
+    students: Iterator[tuple[str, int, Load]] = (
         (name, seed, partial(student, name, domain, place, data, seed, options))
-        for name in STARTS
-        for seed in options.seeds
-    ]
+        for name, seed in product(STARTS, options.seeds)
+    )
     rows: list[Result] = []
-    for name, seed, load in (*students, *peers(place, options)):
+    for name, seed, load in chain(students, peers(place, options)):
         kept = place.work / f"{name}-{seed}.csv"
         if not kept.exists():
             logging.getLogger(__name__).info("%s, seed %d", name, seed)
@@ -131,13 +127,9 @@ def labels(domain: Domain, place: Place) -> tuple[BenchmarkData, list[str]]:
     own = []
     if domain.own:
         folder = folder_of(domain.folder, place.sources)
-        option = OwnBenchmark(
-            name="intents",
-            task="classification",
-            files={split: str(folder / f"{split}.csv") for split in ("train", "test")},
-            columns={"text": "text", "label": "category"},
-            scale=None,
-        )
+        files = {split: str(folder / f"{split}.csv") for split in ("train", "test")}
+        columns = {"text": "text", "label": "category"}
+        option = OwnBenchmark(name="intents", task="classification", files=files, columns=columns, scale=None)
         own = [own_benchmark(option)]
     general = [GENERAL] if any(path.is_dir() for each in place.sources for path in folders(each, GENERAL)) else []
     names = [*domain.labels, *general]

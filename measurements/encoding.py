@@ -7,12 +7,10 @@
     teacher                its tokenizer and transformer, batches of similar length; sentences only
 
 Every system encodes the same sentences of the corpus in one process, with as many threads as it starts by default, and
-then the same documents, which are sentences in a row. Runs alternate, system by system, so that a drift of the
-machine's speed affects all of them; the median of the runs is reported, with the fastest and the slowest.
-`own_is_times_as_fast` is the median of the ratios within a run, which neighbours on a busy machine disturb less than
-the ratio of medians; both are in the file. The process keeps the memory that a system frees: a virtual machine would
-return it to its host, and to take it again costs as much as encoding. A process of its own encodes a long stream and
-says how its memory grew.
+then the same documents, which are sentences in a row. Runs alternate. `own_is_times_as_fast` is the median of the
+ratios within a run, which neighbours on a busy machine disturb less than the ratio of medians. The process keeps the
+memory that a system frees: a virtual machine would return it to its host, and to take it again costs as much as
+encoding. A process of its own encodes a long stream and says how its memory grew.
 """
 
 import argparse
@@ -28,7 +26,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -71,14 +69,12 @@ def keep_memory() -> None:
 
 def documents(sentences: list[str], count: int) -> list[str]:
     """Return `count` documents of DOCUMENT characters or more, each of sentences that follow one another."""
-    made: list[str] = []
-    stream = cycle(sentences)
-    while len(made) < count:
-        part: list[str] = []
-        while sum(map(len, part)) < DOCUMENT:
-            part.append(next(stream))
-        made.append(" ".join(part))
-    return made
+    made, stream = list[list[str]](), cycle(sentences)
+    for _ in range(count):
+        made.append([])
+        while sum(map(len, made[-1])) < DOCUMENT:
+            made[-1].append(next(stream))
+    return list(map(" ".join, made))
 
 
 def systems(directory: Path) -> dict[str, Encode]:
@@ -126,10 +122,7 @@ def report(timings: Mapping[str, Timing], counts: Mapping[str, int]) -> dict[str
 
 
 def load_milliseconds(directory: Path) -> dict[str, float]:
-    """Time fresh processes, medians: the import, loading, the first vector, and one of a word that has to be cut.
-
-    `load` imports NumPy, and reads the model meanwhile. Modules are compiled before, as pip does when it installs them.
-    """
+    """Time fresh processes, medians: the import, loading, the first vector, and one of a word that has to be cut."""
     code = (
         "import time; t = [time.perf_counter()]; from sentence_distillery import load; t.append(time.perf_counter()); "
         f"own = load({str(directory)!r}); t.append(time.perf_counter()); "
@@ -137,7 +130,7 @@ def load_milliseconds(directory: Path) -> dict[str, float]:
         "own.encode(['Ünknownable wörds.']); t.append(time.perf_counter()); "
         "print(*(1000 * (b - a) for a, b in zip(t, t[1:])))"
     )
-    with tempfile.TemporaryDirectory() as compiled:
+    with tempfile.TemporaryDirectory() as compiled:  # by the first process, as pip does when it installs modules
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = compiled
         run = partial(subprocess.check_output, [sys.executable, "-c", code], text=True, env=environment)
@@ -153,8 +146,7 @@ def stream_memory(directory: Path, corpus: list[str], count: int) -> dict[str, f
         file.writelines(f"{sentence}\n" for sentence in corpus)
         file.flush()
         command = [sys.executable, "-m", "measurements.stream", str(directory), file.name, "--sentences", str(count)]
-        found: dict[str, float] = json.loads(subprocess.check_output(command, text=True))
-    return found
+        return cast(dict[str, float], json.loads(subprocess.check_output(command, text=True)))
 
 
 def machine() -> dict[str, object]:

@@ -7,14 +7,10 @@ Texts are drawn from all of Unicode, from its odd corners (marks, jamo, signs, e
 time, from the vocabulary's own words and terms, and mutated from files if some are given. For each text the tokens must
 be the same, whichever model; vectors, of one batch in five, must be within 1e-6. A vocabulary of another model, in the
 form of BERT's vocab.txt, is tried in lower case and with vectors drawn at random. The first text that differs is
-printed, cut to the part that does, and ends the run.
+printed and ends the run. A line says when a seed is done, so that a run that was stopped goes on from the next one.
 
-Each seed draws so many texts, and a line says when it is done: a run that was stopped goes on from the seed that
-follows. Most of the time is the tokenizer's, which uses all cores unless TOKENIZERS_PARALLELISM is false.
-
---alone compares nothing, so that a core with sanitizers reads many more texts in the same time.
-
-`make fuzz` also runs it on a core that was compiled with the sanitizers of addresses and of undefined behaviour.
+`make fuzz` also runs it on a core with the sanitizers of addresses and of undefined behaviour; --alone compares
+nothing, so that such a core reads many more texts in the same time.
 """
 
 import argparse
@@ -61,12 +57,9 @@ def models() -> dict[str, StaticEncoder]:
     """Return the released model in several precisions, and some of odd tokens and terms, one with a hidden layer."""
     released = load("released")
     rng = np.random.default_rng(0)
-    odd = list(
-        dict.fromkeys(
-            [UNKNOWN, *TERMS, *"abcdefxyz0123456789é漢δ", "storm", "naive", "u", "s", "net", "le", "ri", "เ", "한", "᭄a"]
-            + [CONTINUATION + piece for piece in (*"abcdefxyz0123456789δ", "ing", "orm", "เ", "รือ", "\u302e", "ᆨ")]
-        )
-    )
+    whole = (*"abcdefxyz0123456789é漢δ", "storm", "naive", "u", "s", "net", "le", "ri", "เ", "한", "᭄a")
+    pieces = (*"abcdefxyz0123456789δ", "ing", "orm", "เ", "รือ", "\u302e", "ᆨ")
+    odd = list(dict.fromkeys([UNKNOWN, *TERMS, *whole, *(CONTINUATION + piece for piece in pieces)]))
     table = rng.normal(size=(len(odd), 21)).astype(np.float32)
     table[0] = 0
     hidden = (rng.normal(size=(21, 37)).astype(np.float32), rng.normal(size=(37, 21)).astype(np.float32))
@@ -89,17 +82,16 @@ def in_bert(encoder: StaticEncoder) -> StaticEncoder:
 
 def foreign(path: Path, number: int) -> StaticEncoder:
     """Return an encoder of the tokens of another model, with this library's normalizer or BERT's."""
+
+    def is_kept(token: str) -> bool:  # here punctuation has no vector
+        return token.startswith(CONTINUATION) or is_term(token) or not any(map(is_punctuation, token))
+
     tokens = path.read_text(encoding="utf-8").lower().split("\n")
     words = list(dict.fromkeys([UNKNOWN, *(token for token in tokens if token and is_kept(token))]))
     table = np.random.default_rng(number).integers(-127, 128, (len(words), 8 * number + 8)).astype(np.int8)
     table[0] = 0
     encoder = StaticEncoder(static_tokenizer(words), table)
     return in_bert(encoder) if number % 2 else encoder
-
-
-def is_kept(token: str) -> bool:
-    """Tell whether a token of BERT's is one in this library, where punctuation has no vector."""
-    return token.startswith(CONTINUATION) or is_term(token) or not any(map(is_punctuation, token))
 
 
 def texts(rng: random.Random, words: list[str], lines: list[str]) -> Iterator[str]:
@@ -122,12 +114,11 @@ def texts(rng: random.Random, words: list[str], lines: list[str]) -> Iterator[st
 
 def in_script(rng: random.Random) -> str:
     """Draw words of one script, some with a word of ASCII or a sign between them."""
-    first, last = rng.choice(SCRIPTS)
-    drawn = []
+    span, drawn = rng.choice(SCRIPTS), ""
     for _ in range(rng.randrange(1, 12)):
-        drawn += ["".join(chr(rng.randrange(first, last)) for _ in range(rng.randrange(1, 9)))]
-        drawn += [rng.choice([" ", " ", " ", *SIGNS, " storm "])]
-    return "".join(drawn)
+        drawn += "".join(chr(rng.randrange(*span)) for _ in range(rng.randrange(1, 9)))
+        drawn += rng.choice([" ", " ", " ", *SIGNS, " storm "])
+    return drawn
 
 
 def mutated(rng: random.Random, text: str) -> str:

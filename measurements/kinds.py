@@ -3,13 +3,11 @@
     python -m measurements.kinds --from <directory with texts, suite, multilingual and benchmarks>
 
 A kind whose files are not there is left out. Each system has one core and one process, the same texts and the same
-table. Runs alternate. What counts is the time of the processor, which other programs on a busy machine disturb
-less than the clock; on a quiet one both are the same. Texts are read in parts of 1,024, and the fastest run of each
-part counts, for both sides: what others do can only add to it.
+table. Runs alternate. What counts is the time of the processor, and the fastest run of each part of 1,024 texts: what
+other programs do can only add to it.
 
-The native core remembers words. So each text is new to it: after a run that brings the tables into the processor's
-cache, it is made anew, reads every second part, and is timed with the others, then the other way round. "own again"
-has read the same texts.
+The native core remembers words. So each text is new to it: it is made anew, reads every second part, and is timed with
+the others, then the other way round. "own again" has read the same texts.
 
 Further: one text a call, and the first call after loading.
 """
@@ -27,13 +25,13 @@ import json  # noqa: E402
 import keyword  # noqa: E402
 import pickle  # noqa: E402
 import re  # noqa: E402
-import statistics  # noqa: E402
 import sysconfig  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable, Iterable, Iterator  # noqa: E402
 from functools import partial  # noqa: E402
 from itertools import chain, islice, product  # noqa: E402
 from pathlib import Path  # noqa: E402
+from statistics import geometric_mean, mean  # noqa: E402
 from typing import Any, NamedTuple  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -89,10 +87,9 @@ def signatures(place: Path) -> Iterator[str]:
 
 def with_emoji(place: Path) -> list[str]:
     """Read the messages that have an emoji."""
-    texts = column(place / "texts/tweets.parquet", "text") + lines(
-        place / "suite/classification/tweet_emotion/train_text.txt"
-    )
-    return [text for text in texts if any(is_emoji(character) for character in text)]
+    texts = column(place / "texts/tweets.parquet", "text")
+    texts += lines(place / "suite/classification/tweet_emotion/train_text.txt")
+    return [text for text in texts if any(map(is_emoji, text))]
 
 
 KINDS: Kinds = {
@@ -165,8 +162,8 @@ def row(systems: dict[str, System], texts: list[str], runs: int) -> dict[str, fl
     taken = compared(systems, texts, runs)
     return {
         "texts": len(texts),
-        "mean_characters": round(statistics.mean(map(len, texts)), 1),
-        "ascii": round(statistics.mean(text.isascii() for text in texts), 3),
+        "mean_characters": round(mean(map(len, texts)), 1),
+        "ascii": round(mean(text.isascii() for text in texts), 3),
         **{name: round(len(texts) / each, 0) for name, each in taken.items()},
         "times": round(taken["model2vec"] / taken["own"], 1),
         "times_again": round(taken["model2vec"] / taken["own again"], 1),
@@ -192,21 +189,6 @@ def first_call(encoder: StaticEncoder, texts: list[str]) -> dict[str, float]:
     return {"first": round(len(texts) / first, 0), "second": round(len(texts) / second, 0)}
 
 
-def geometric_mean(values: Iterable[float]) -> float:
-    """Compute the geometric mean of positive numbers."""
-    return round(statistics.geometric_mean(values), 1)
-
-
-def show(rows: dict[str, dict[str, float]]) -> None:
-    """Print the figures of all kinds."""
-    for name, found in rows.items():
-        print(
-            f"{name:22} {found['mean_characters']:7,.0f} characters {found['own']:12,.0f}/s  for search "
-            f"{found['own for search']:12,.0f}/s  model2vec {found['model2vec']:9,.0f}/s  {found['times']:6.1f} and "
-            f"{found['times_for_search']:5.1f} times"
-        )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Texts a second on many kinds of text, compared with model2vec.")
     parser.add_argument("--from", dest="place", type=Path, default=Path("../shared"), help="where the texts are")
@@ -225,14 +207,14 @@ def main() -> None:
     rows: dict[str, dict[str, float]] = {}
     for name in track(kinds, len(kinds), "kinds"):
         rows[name] = row(systems, kinds[name], options.runs)
-    times = {ratio: [found[ratio] for found in rows.values()] for ratio in ("times", "times_again", "times_for_search")}
+    times = {ratio: [each[ratio] for each in rows.values()] for ratio in ("times", "times_again", "times_for_search")}
     few = kinds.get("bank questions", kinds["identifiers"])
     result: dict[str, Any] = {
         "kinds": rows,
-        "geometric_mean": geometric_mean(times["times"]),
+        "geometric_mean": round(geometric_mean(times["times"]), 1),
         "smallest": min(times["times"]),
-        "geometric_mean_again": geometric_mean(times["times_again"]),
-        "geometric_mean_for_search": geometric_mean(times["times_for_search"]),
+        "geometric_mean_again": round(geometric_mean(times["times_again"]), 1),
+        "geometric_mean_for_search": round(geometric_mean(times["times_for_search"]), 1),
         "smallest_for_search": min(times["times_for_search"]),
         "one_text_microseconds": {
             name: one_a_call(systems[name].encode)  # type: ignore[arg-type]
@@ -243,7 +225,12 @@ def main() -> None:
         "machine": machine(),
     }
     write_json(paths.KINDS, result)
-    show(rows)
+    for name, each in rows.items():
+        print(
+            f"{name:22} {each['mean_characters']:7,.0f} characters {each['own']:12,.0f}/s  for search "
+            f"{each['own for search']:12,.0f}/s  model2vec {each['model2vec']:9,.0f}/s  {each['times']:6.1f} and "
+            f"{each['times_for_search']:5.1f} times"
+        )
     for name, value in result.items():
         if name not in ("kinds", "machine"):
             print(f"{name.replace('_', ' ')}: {value}")

@@ -1,10 +1,8 @@
-"""Score an encoder of this library on tasks of MTEB, by MTEB.
+"""Score an encoder of this library on tasks of MTEB, by MTEB: `python -m measurements.mteb_tasks released`.
 
-`python -m measurements.mteb_tasks released --tasks STS15`.
-
-MTEB fetches the data from its hub, embeds, scores, and keeps a file of results for each task, so an interrupted call
-goes on with the next task. The results have the form that its leaderboard takes. They carry the model's metadata, with
-the tasks that its teachers were trained on, so that nobody takes them for unseen.
+MTEB fetches the data from its hub, embeds, scores, and keeps a file of results for each task, in the form that its
+leaderboard takes, so an interrupted call goes on with the next task. The results tell the tasks that the model's
+teachers were trained on, so that nobody takes them for unseen.
 
     python -m measurements.mteb_tasks released                                    the English benchmark, version 2
     python -m measurements.mteb_tasks models/mine --tasks Banking77Classification.v2 SciFact

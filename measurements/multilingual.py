@@ -29,6 +29,7 @@ from measurements.release.multilingual.corpus import Share
 from measurements.release.multilingual.evaluation import Encode, Part, Scores, measure, similarity, tatoeba
 from measurements.release.multilingual.labels import label
 from measurements.release.multilingual.languages import BY_CODE, ENGLISH, LANGUAGES
+from measurements.release.sign_rows import tokens_of
 from sentence_distillery import load
 from sentence_distillery.encoder.persistence.finding import RELEASED
 from sentence_distillery.encoder.tokenizer import CONTINUATION
@@ -89,8 +90,8 @@ def model2vec(tokenizer: Tokenizer, place: Path) -> Encode:
 
     chosen = (place / "vocabulary.txt").read_text().split("\n")[:-1]
     taught = label([token.removeprefix(CONTINUATION) for token in chosen], place / "labels/tokens", embed)
-    rows, numbers = {token: row for row, token in enumerate(chosen)}, tokenizer.get_vocab()
-    own = taught[[rows[token] for token in sorted(numbers, key=lambda token: numbers[token])]]
+    rows = {token: row for row, token in enumerate(chosen)}
+    own = taught[[rows[token] for token in tokens_of(tokenizer)]]
     found = apply_pca(own.astype(np.float32), DIMENSIONS)
     weighted = found * compute_weights(len(found), SIF)[:, None]
     encode: Encode = StaticModel(weighted.astype(np.float32), tokenizer, normalize=True).encode
@@ -117,11 +118,8 @@ def lines(sets: Path, english: Path, part: Part, place: Path) -> Iterator[dict[s
     found = list(encoders(place))
     second = next(encode for name, encode, _ in found if name == MODEL2VEC)
     makers: dict[str, Callable[[], Encode]] = {OURS: lambda: load(OURS).encode, MODEL2VEC: lambda: second}
-    rates = {}
-    for language in LANGUAGES:
-        sides = tatoeba(sets, language)
-        if sides:
-            rates[language.code] = speeds(makers, *sides)
+    measured = ((language.code, tatoeba(sets, language)) for language in LANGUAGES)
+    rates = {code: speeds(makers, *sides) for code, sides in measured if sides}
 
     def line(name: str, score: Scores) -> dict[str, Any]:
         trained = counted[score.language] if name == OURS else dict.fromkeys(Share._fields)

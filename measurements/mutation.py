@@ -3,14 +3,12 @@
     python -m measurements.mutation --files sentence_distillery/training/schedules.py     # all faults of these files
     python -m measurements.mutation --number 200 --seed 1                                 # drawn over all packages
 
-The faults are the operators of cosmic-ray: another comparison, number, branch, loop. One that changes no more than an
-annotation or a docstring is left out. Each is planted in a copy of the last commit, where the tests that import the
-module run, and those of its room. `killed` is a fault that makes a test fail which passes without it, `survived` one
-that does not, `timeout` one whose tests take too long. equivalent_faults.csv lists those that change nothing that
-anybody could see, with the reason.
+The faults are the operators of cosmic-ray: another comparison, number, branch, loop. Each is planted in a copy of the
+last commit, where the tests that import the module run, and those of its folder. `killed` is a fault that makes a test
+fail which passes without it, `survived` one that does not, `timeout` one whose tests take too long.
+equivalent_faults.csv lists those that change nothing that anybody could see, with the reason.
 
-A call that is interrupted goes on where it stopped: `--result` has a row for each fault. Rows of another commit are
-dropped, since its tests may say something else.
+An interrupted call goes on: `--result` has a row for each fault, and rows of another commit are dropped.
 """
 
 import argparse
@@ -23,11 +21,16 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+from cosmic_ray.ast import get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
 
 from measurements.command import write_rows
 from sentence_distillery.io.artifacts import InputError
@@ -66,14 +69,9 @@ class Verdict(Fault):
 
 def mutated(code: str, operator: str, occurrence: int) -> str | None:
     """Return the code with one fault, None if the operator has no such place."""
-    from cosmic_ray.mutating import mutate_code
-    from cosmic_ray.plugins import get_operator
-
-    try:
-        found: str | None = mutate_code(code, get_operator(operator)(), occurrence)
-    except AttributeError:  # ExceptionReplacer knows no dotted names
-        return None
-    return found
+    with suppress(AttributeError):  # ExceptionReplacer knows no dotted names
+        return cast(str | None, mutate_code(code, get_operator(operator)(), occurrence))
+    return None
 
 
 def behaviour(code: str) -> str:
@@ -92,25 +90,14 @@ def behaviour(code: str) -> str:
 
 
 @cache
-def operators() -> tuple[str, ...]:
-    """Return the names of the operators that need no arguments."""
-    from cosmic_ray.plugins import get_operator, operator_names
-
-    return tuple(sorted(name for name in operator_names() if not get_operator(name).arguments()))
-
-
-@cache
 def places(code: str) -> tuple[tuple[str, int, int], ...]:
     """Return each place that an operator might change: its name, the number of the place, and its line."""
-    from cosmic_ray.ast import get_ast
-    from cosmic_ray.plugins import get_operator
-
     nodes, left = list[Any](), [get_ast(code)]
     while left:  # in the order in which cosmic-ray visits them
         nodes.append(node := left.pop())
         left += reversed(getattr(node, "children", []))
     found = list[tuple[str, int, int]]()
-    for name in operators():
+    for name in sorted(name for name in operator_names() if not get_operator(name).arguments()):
         operator = get_operator(name)()
         lines = [start[0] for node in nodes for start, _ in operator.mutation_positions(node)]
         found += [(name, occurrence, line) for occurrence, line in enumerate(lines)]
@@ -165,13 +152,13 @@ def chosen_tests(root: Path, path: str) -> list[str]:
     """Return the test files that import the module, then the others of its folder or the next one that has tests."""
     name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     parent, _, leaf = name.rpartition(".")
-    imports = (f"from {name} import", f"from {parent} import", f"import {name}")
-    importing = sorted(
-        test.relative_to(root).as_posix()
-        for test in (root / "tests").rglob("test_*.py")
-        for text in [test.read_text(encoding="utf-8")]
-        if imports[0] in text or imports[2] in text or (imports[1] in text and leaf in text) or f"-m {name}" in text
-    )
+
+    def imports(text: str) -> bool:
+        named = (f"from {name} import", f"import {name}", f"-m {name}")
+        return any(each in text for each in named) or (f"from {parent} import" in text and leaf in text)
+
+    tests = sorted((root / "tests").rglob("test_*.py"), key=Path.as_posix)
+    importing = [test.relative_to(root).as_posix() for test in tests if imports(test.read_text(encoding="utf-8"))]
     rooms = (sorted((root / "tests" / parent).glob("test_*.py")) for parent in list(Path(path).parents)[:-1])
     room = [test.relative_to(root).as_posix() for test in next(filter(None, rooms), [])]
     room.sort(key=lambda test: leaf not in test)
@@ -187,7 +174,8 @@ def judge(copy: Path, fault: Fault, seconds: float, commit: str) -> Verdict:
     code = file.read_text(encoding="utf-8")
     after = mutated(code, fault.operator, fault.occurrence)
     assert after is not None
-    change, left_out = changed(code, after, fault.line), list[str]()
+    old, new = (text.splitlines()[fault.line - 1 : fault.line] or [""] for text in (code, after))
+    change, left_out = f"{old[0].strip()}  ->  {new[0].strip()}", list[str]()
     verdict, test = "equivalent" if (fault.path, change) in equivalent(EQUIVALENT) else "", ""
     while not verdict:
         put(file, after)
@@ -209,12 +197,6 @@ def put(file: Path, code: str) -> None:
         compiled.unlink()
 
 
-def changed(before: str, after: str, line: int) -> str:
-    """Return a line before and after a fault."""
-    old, new = (code.splitlines()[line - 1 : line] or [""] for code in (before, after))
-    return f"{old[0].strip()}  ->  {new[0].strip()}"
-
-
 @cache
 def equivalent(listed: Path) -> frozenset[tuple[str, str]]:
     """Return the files and changes that nobody could see."""
@@ -231,10 +213,9 @@ def run(copy: Path, tests: Sequence[str], left_out: Sequence[str], seconds: floa
     command += [argument for test in left_out for argument in ("--deselect", test)]
     # What the tests start elsewhere imports the copy, too, not the checkout that is installed.
     environment = os.environ | {"PYTHONPATH": str(copy.resolve()), "OMP_NUM_THREADS": "1"}
+    command += remaining
     try:
-        ended = subprocess.run(
-            [*command, *remaining], cwd=copy, env=environment, capture_output=True, text=True, timeout=seconds
-        )
+        ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         return "timeout", ""
     if ended.returncode in (0, 5):  # all passed, or none is left
@@ -269,11 +250,6 @@ def read(result: Path, commit: str) -> list[Verdict]:
             for row in csv.DictReader(file)
             if row.get("commit") == commit
         ]
-
-
-def write(result: Path, verdicts: Iterable[Verdict]) -> None:
-    """Write verdicts, one a row."""
-    write_rows(result, map(asdict, verdicts), [field.name for field in fields(Verdict)])
 
 
 def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -314,7 +290,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for row, fault in enumerate(found, start=1):
         if fault not in known:
             known[fault] = judge(copy, fault, options.seconds, commit)
-            write(options.result, known.values())
+            write_rows(options.result, map(asdict, known.values()), [field.name for field in fields(Verdict)])
         told = known[fault]
         print(f"{row} of {len(found)}: {told.verdict:<10} {fault.path}:{fault.line} {told.change}", flush=True)
     print("\n".join(table([known[fault] for fault in found])))

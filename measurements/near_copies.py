@@ -2,13 +2,11 @@
 
 The training text is that of the last run of the pipeline (data/corpus/sentences), after `params use best` that of the
 released encoder; `--text` names that of `make continued`, too (data/checkpoints/continued/labelled/sentences). Equal
-sentences are removed from it before anything is trained, near copies are not: captions of one picture, or a headline in
-two papers, share most of their words. A pair has a near copy at t if one of its sentences has, with a training
-sentence, a Jaccard index of the words of at least t.
+sentences are removed before training, near copies are not: captions of one picture share most of their words. A pair
+has a near copy at t if one of its sentences has, with a training sentence, a Jaccard index of the words of at least t.
 
-Each encoder is scored on the pairs without such a sentence and on those with one, for each of THRESHOLDS.
-near-copies.csv in `--output` has Spearman's correlation with its interval; the protocol says which pairs, such as
-`without, 0.8`.
+Each encoder is scored on the pairs without such a sentence and on those with one, for each of THRESHOLDS, in
+near-copies.csv of `--output`.
 """
 
 import logging

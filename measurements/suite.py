@@ -9,13 +9,12 @@
     retrieval               scifact, nfcorpus, cranfield, wikiqa                        nDCG@10 among all documents
     further                 imdb, as classification; sick-e (measurements/entailment.py)  accuracy
 
-All encoders get the same texts and the same protocols, which are those of MTEB
-(sentence_distillery/evaluation/protocols). The intervals hold 95 % of 2,000 draws of the test texts, pairs or queries;
-those of a difference are of the same draws.
+All encoders get the same texts and the protocols of MTEB. The intervals hold 95 % of 2,000 draws of the test texts,
+pairs or queries; those of a difference are of the same draws.
 
-FROM are directories that hold the sets, in folders or in folders of folders. Each encoder's figures on each set are
-saved in `--work`, so an interrupted call goes on where it stopped. `suite.csv` in `--output` has every figure, and
-`differences.csv` what separates each of `--against` from each other encoder.
+FROM are directories that hold the sets, in folders or in folders of folders. Figures are kept in `--work`, so an
+interrupted call goes on. `suite.csv` in `--output` has every figure, and `differences.csv` what separates each of
+`--against` from each other encoder.
 """
 
 import argparse

@@ -10,8 +10,7 @@ other sets there. All three have 256 dimensions. StaticEmbedding starts from ran
 size of its authors' recipe (https://huggingface.co/blog/static-embeddings); the epochs are chosen on STS-B dev.
 
 Each encoder is stored in `--output`, so an interrupted call goes on with the next one. reports/trained_peers.json gets
-the seconds of a core that each took, with those of the soft labels, which two of them share. Of an interrupted training
-it has those since it went on.
+the seconds of a core that each took, with those of the soft labels, which two of them share.
 """
 
 import logging
@@ -185,14 +184,13 @@ def train(sources: Sequence[Path], output: Path, scored: Sequence[str]) -> None:
             continue
         start = core_seconds()
         encoder = make()
-        seconds = round(core_seconds() - start)
+        seconds = round(core_seconds() - start)  # of an interrupted training those since it went on
         with atomic_directory(target) as partial:
             encoder.save_pretrained(str(partial))
         known = read_json(REPORT, dict[str, Any])["seconds"] if REPORT.exists() else {}
         sentences = sum(pq.read_metadata(part).num_rows for part in table_parts(work / "sentences"))
-        about = (
-            f"{sentences:,} sentences, {len(corpus.pairs):,} pairs; seconds of a core; 'student' has made the labels"
-        )
+        texts = f"{sentences:,} sentences, {len(corpus.pairs):,} pairs"
+        about = f"{texts}; seconds of a core; 'student' has made the labels"
         write_json(REPORT, {"about": about, "machine": machine(), "seconds": known | {name: seconds}})
         log.info("%s: %d s of a core", name, seconds)
 

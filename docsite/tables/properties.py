@@ -32,8 +32,8 @@ def properties() -> list[str]:
         raise InputError(f"tests/properties.csv and the marks `fault` differ in {sorted(unlike)}; add a row or a test.")
     rows = []
     for number, row in listed.items():
-        ((path, _),) = found[number].most_common(1)
-        more = f" and {len(found[number]) - 1} more" if len(found[number]) > 1 else ""
+        (path, _), *others = found[number].most_common()
+        more = f" and {len(others)} more" if others else ""
         rows.append([str(number), row["property"], f"`{path}`{more}"])
     return grid(["no.", "property", "tests"], rows, words=3)
 

@@ -52,9 +52,8 @@ def contents(repository: Path, wanted: Iterable[Blob]) -> dict[str, bytes]:
 
 
 def _git(repository: Path, *arguments: str, given: str = "") -> bytes:
-    done = subprocess.run(
-        ["git", f"--git-dir={repository}", *arguments], input=given.encode(), capture_output=True, check=False
-    )
+    command = ["git", f"--git-dir={repository}", *arguments]
+    done = subprocess.run(command, input=given.encode(), capture_output=True, check=False)
     if done.returncode:
         raise SnapshotError(f"git {arguments[0]} in {repository}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout

@@ -7,10 +7,9 @@
     teachers     both of the release, multilingual-e5-small, and the encoder itself, which keeps it where it is good
     rate         a fifth of that of a new student, for the same reason
 
-`texts FROM` writes what e5 has to embed. `train FROM` reads the vectors that `e5_vectors.py` made of them, trains, and
-writes models/released; it refuses an encoder that is worse on a kind of task. `compare FROM` measures what each part of
-the recipe adds, without a test split (reproductions/docs/levers.md). Everything on the way is kept in
-data/checkpoints/continued, so an interrupted call goes on.
+`texts FROM` writes what e5 has to embed. `train FROM` reads the vectors that `e5_vectors.py` made of them, and writes
+models/released, unless that is worse on a kind of task. `compare FROM` measures what each part of the recipe adds,
+without a test split (reproductions/docs/levers.md). An interrupted call goes on, from data/checkpoints/continued.
 """
 
 import argparse
@@ -20,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -190,16 +190,13 @@ def made(recipe: Recipe, text: Text, former: str) -> StaticEncoder:
         )
         encoder = StaticEncoder.load(former)
         corpus = labelled(recipe, text, words, encoder)
-        student = train_static(options, corpus, Counters("sentences"), WORK / "student.safetensors")
-        with_rows(encoder, student.encoder, words, text).save_pretrained(target)
+        student = train_static(options, corpus, Counters("sentences"), WORK / "student.safetensors").encoder
+        with_rows(encoder, student, words, text).save_pretrained(target)
     return StaticEncoder.load(target)
 
 
 def labelled(recipe: Recipe, text: Text, words: Sequence[str], former: StaticEncoder) -> LabelledCorpus:
-    """Label the sentences of a recipe; teachers embed a text once for all recipes.
-
-    Of the words of the corpus only `words` are left: the encoder has all others that it needs.
-    """
+    """Label the sentences of a recipe; of the corpus' words only `words` are left, since the encoder has the others."""
     sentences, soft_labels = WORK / "labelled" / "sentences", WORK / "labelled" / "soft_labels"
     kinds = drawn(text.kinds, SENTENCES | (MORE_TECHNICAL if recipe.technical else {}))
     texts = [*text.general, *(kinds if recipe.kinds else ())]
@@ -229,11 +226,7 @@ def general(sources: Sequence[Path], data: BenchmarkData) -> list[str]:
 
 
 def drawn(kinds: Mapping[str, Sequence[str]], most: Mapping[str, int]) -> Iterator[str]:
-    """Yield the sentences of each kind with the lowest hashes, at most so many.
-
-    >>> sorted(drawn({"tweets": ["so cold", "what a day", "so cold"]}, {"tweets": 2}))
-    ['so cold', 'what a day']
-    """
+    """Yield the sentences of each kind with the lowest hashes, at most so many."""
     for name, texts in kinds.items():
         distinct = list(dict.fromkeys(texts))
         order = np.argsort(ranks(fingerprints(distinct), SEED), kind="stable")
@@ -241,19 +234,14 @@ def drawn(kinds: Mapping[str, Sequence[str]], most: Mapping[str, int]) -> Iterat
 
 
 def further_words(kinds: Mapping[str, Sequence[str]], encoder: StaticEncoder) -> list[str]:
-    """List the frequent words and terms of each kind that the encoder has no token for; numbers are left out.
-
-    >>> encoder = StaticEncoder(static_tokenizer(["[UNK]", "cold"]), np.zeros((2, 2), np.float32))
-    >>> further_words({"tweets": ["so cold lol 10.5"] * 5}, encoder)
-    ['lol', 'so']
-    """
+    """List the frequent words and terms of each kind that the encoder has no token for; numbers are left out."""
     known, found = encoder.tokenizer.get_vocab(), dict[str, None]()
     for name in (name for name in WORDS if name in kinds):
         counts = count_words(kinds[name])
         counts = Counter(with_terms(counts, choose_terms(count_terms(kinds[name]), counts, OFTEN)))
         ordered = sorted((-count, word) for word, count in counts.items() if count >= OFTEN)
         lacking = (word for _, word in ordered if word not in known and _is_named(word))
-        found |= dict.fromkeys([word for word, _ in zip(lacking, range(WORDS[name]), strict=False)])
+        found |= dict.fromkeys(islice(lacking, WORDS[name]))
     return list(found)
 
 
@@ -279,8 +267,7 @@ def centred_vectors(texts: Sequence[str]) -> Path:
 def with_rows(released: StaticEncoder, student: StaticEncoder, words: Sequence[str], text: Text) -> StaticEncoder:
     """Give the released encoder the student's vectors, and a row for each word, as far as there is room.
 
-    Words that no sentence has make room, the last ones first; pieces and signs stay. Other tokens of the student
-    go. The first dimensions are those that keep the most of the sentences.
+    Words that no sentence has make room, the last ones first; pieces and signs stay.
     """
     size = len(released.stored)
     tokens = [*tokens_of(released.tokenizer), *words]

@@ -12,7 +12,7 @@ difference. No set of clustering has texts that are not its test split, and no o
 dev split, its training texts are in the corpus of `best`, and Twitter URL is a test split alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,9 +99,7 @@ def read(data: BenchmarkData, kind: str, name: str, split: Split) -> TaskSet:
 
 
 def _difference(kind: str, tasks: Sequence[TaskSet], old: Encoder, new: Encoder) -> Difference:
-    both = [list(_scored(encoder, tasks)) for encoder in (old, new)]
-    before, after = (float(np.mean([value for value, _ in scores])) for scores in both)
-    drawn_before, drawn_after = (np.mean([drawn for _, drawn in scores], axis=0) for scores in both)
+    (before, drawn_before), (after, drawn_after) = (_scored(encoder, tasks) for encoder in (old, new))
     names = tuple(task.tested.name for task in tasks)
     low, high, left_out = bootstrap.interval(drawn_after - drawn_before)
     if low is None or high is None:
@@ -109,10 +107,13 @@ def _difference(kind: str, tasks: Sequence[TaskSet], old: Encoder, new: Encoder)
     return Difference(kind, names, before, after, low, high)
 
 
-def _scored(encoder: Encoder, tasks: Sequence[TaskSet]) -> Iterator[tuple[float, Floats]]:
-    """Yield the main figure on each set, and its draws."""
+def _scored(encoder: Encoder, tasks: Sequence[TaskSet]) -> tuple[float, Floats]:
+    """Return the mean of the main figures of all sets, and that of their draws."""
+    values, draws = [], []
     for task in tasks:
         measure = main_measure(encoder, task)
         if measure.drawn is None or isinstance(measure.value, Unavailable):
             raise InputError(f"{'/'.join(task.place)} has no {measure.metric}: {measure.value}.")
-        yield measure.value, measure.drawn
+        values.append(measure.value)
+        draws.append(measure.drawn)
+    return float(np.mean(values)), np.mean(draws, axis=0)

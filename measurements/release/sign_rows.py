@@ -43,11 +43,7 @@ class Taught:
 
 
 def spoken(token: str) -> str:
-    """Return what a teacher reads for a token: the name of an emoji, the characters of all else.
-
-    >>> spoken("😂"), spoken("c++")
-    ('face with tears of joy', 'c++')
-    """
+    """Return what a teacher reads for a token: the name of an emoji, the characters of all else."""
     return unicodedata.name(token, token).lower() if is_emoji(token) else bare(token)
 
 

@@ -2,17 +2,14 @@
 
     student -> common words, int8, lexical channel -> not worse than the former? -> release, 16 MB at most
 
-It is in git and in the wheel. Common words are the first 50,000 of GloVe; any other word is cut into pieces. A smaller
-vocabulary leaves room for more dimensions, and so does int8; both were chosen without a test split
-(reproductions/docs/levers.md).
+Common words are the first 50,000 of GloVe; any other word is cut into pieces. A smaller vocabulary leaves room for more
+dimensions, and so does int8; both were chosen without a test split (reproductions/docs/levers.md).
 
-Its lexical channel is used by `encode_query` and `encode_document` alone, unless the encoder is loaded with another
-weight, or as "released-search". Document frequencies are counted in texts of several kinds: news alone knows no word of
-medicine. All sentences of a dev or test split are taken out of them first, as of the training text.
+Document frequencies of its lexical channel are counted in texts of several kinds, without the sentences of dev and test
+splits: news alone knows no word of medicine.
 
-A release replaces another only if it is worse on no kind of task (release/gate.py). Both are scored in the same run,
-on the same benchmark files, so figures from another day or another copy of a set do not matter; neither does a test
-split. To start again, remove the released directory by hand.
+A release replaces another only if it is worse on no kind of task (release/gate.py), by the same files in the same run.
+To start again, remove the released directory by hand.
 """
 
 import logging
@@ -79,13 +76,12 @@ def largest_dimension(encoder: StaticEncoder, precision: Precision = PRECISION) 
     tokenizer = len(encoder.tokenizer.to_str(pretty=False).encode())
     room = (MEGABYTES - CARD_MEGABYTES) * 1e6 - tokenizer
     number, factor = BYTES[precision]
-    fitting = int((room / len(encoder.stored) - factor - CHANNEL) // number)
+    tokens = len(encoder.stored)
+    fitting = int((room / tokens - factor - CHANNEL) // number)
     dimension = min(fitting, encoder.dimension) // MULTIPLE * MULTIPLE
     if dimension < MULTIPLE:
-        raise InputError(
-            f"A vocabulary of {len(encoder.stored):,} tokens leaves no room for vectors within {MEGABYTES:.0f} MB; "
-            "lower COMMON."
-        )
+        within = f"within {MEGABYTES:.0f} MB; lower COMMON."
+        raise InputError(f"A vocabulary of {tokens:,} tokens leaves no room for vectors {within}")
     return dimension
 
 
@@ -200,9 +196,9 @@ def write_release(
     target: Path,
     full: StaticEncoder | None = None,
 ) -> None:
-    """Write an encoder and its card, of which `about` is the content; raises InputError if it is too large.
+    """Write an encoder and its card of the content `about`, with figures of the uncompressed `full` encoder.
 
-    The card has the figures of `full`, the encoder before compression, too.
+    Raises InputError if it is too large.
     """
     with atomic_directory(target) as partial:
         values = write_model(encoder, about, partial)

@@ -46,6 +46,10 @@ ENTRIES = 40  # of a changelog, the newest ones
 FEWEST = 40  # characters of a text
 PACKAGES = ("numpy", "scipy", "sklearn", "pandas", "torch", "matplotlib", "sqlalchemy", "celery", "boto3", "aiohttp")
 
+# Macros of roff within a paragraph, and those that begin and end what is no text.
+WITHIN = (".B", ".I", ".BR", ".IR", ".RB", ".RI", ".BI", ".IB", ".Nm", ".Fl", ".Ar", ".Pa", ".Xr")
+SHOWN = {".nf": False, ".Bd": False, ".EX": False, ".fi": True, ".Ed": True, ".EE": True}
+
 Texts = Iterable[tuple[str, str]]  # a source and a text
 
 
@@ -78,21 +82,16 @@ def plain(page: str) -> str:
     >>> plain(".SH NAME\n.PP\nShow \\fBall\\fR\n.I files\nof it.\n.PP\nSort them.")
     'Show all files of it.\n\nSort them.'
     """
-    paragraphs, current, shown = list[str](), list[str](), True
+    paragraphs, shown = [list[str]()], True
     for line in page.splitlines():
         macro, _, rest = line.partition(" ")
-        if not macro.startswith((".", "'")):
-            if shown:
-                current.append(line)
-        elif macro in (".B", ".I", ".BR", ".IR", ".RB", ".RI", ".BI", ".IB", ".Nm", ".Fl", ".Ar", ".Pa", ".Xr"):
-            if shown:
-                current.append(rest.replace('"', ""))
+        if not macro.startswith((".", "'")) or macro in WITHIN:
+            text = rest.replace('"', "") if macro in WITHIN else line
+            paragraphs[-1] += [text] if shown else []
         else:
-            shown = {".nf": False, ".Bd": False, ".EX": False, ".fi": True, ".Ed": True, ".EE": True}.get(macro, shown)
-            paragraphs.append(" ".join(current))
-            current = []
-    paragraphs.append(" ".join(current))
-    cleaned = (re.sub(r"\s+", " ", without_escapes(paragraph)).strip() for paragraph in paragraphs)
+            shown = SHOWN.get(macro, shown)
+            paragraphs.append([])
+    cleaned = (re.sub(r"\s+", " ", without_escapes(" ".join(lines))).strip() for lines in paragraphs)
     return "\n\n".join(paragraph for paragraph in cleaned if " " in paragraph)
 
 
@@ -112,9 +111,7 @@ def without_escapes(text: str) -> str:
 def changes(place: Path) -> Iterator[tuple[str, str]]:
     """Yield the newest entries of each package's changelog, each as a text."""
     for path in sorted(place.glob("*/changelog.Debian.gz")):
-        if path.is_symlink():
-            continue
-        entries = re.split(r"\n\s+[*+-]\s+", unpacked(path))[1:]
+        entries = re.split(r"\n\s+[*+-]\s+", "" if path.is_symlink() else unpacked(path))[1:]
         for entry in entries[:ENTRIES]:
             yield path.parent.name, re.sub(r"\s+", " ", entry.split("\n\n")[0]).strip()
 

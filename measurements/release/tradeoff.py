@@ -1,4 +1,4 @@
-"""Measure the quality of smaller students.
+"""Measure the quality of smaller students: a row for each variant and peer.
 
     own         the student in each precision and dimension (sentence_distillery/encoder/compression.py), saved and
                 loaded again; the released student; the student with an MLP head
@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +91,12 @@ def own_rows(encoder: StaticEncoder, words: Path, workload: Workload) -> Iterato
     """Yield a row for each precision and dimension up to the student's; `words` is as in `token_counts`."""
     directions = principal_directions(encoder.table, token_counts(encoder, words))
     dimensions = [encoder.dimension, *(d for d in DIMENSIONS if d < encoder.dimension)]
-    cells = [(precision, dimension) for precision in PRECISIONS for dimension in dimensions]
+    cells = list(product(PRECISIONS, dimensions))
     for precision, dimension in track(cells, len(cells), "variants"):
         with tempfile.TemporaryDirectory() as name:
-            directory = Path(name)
-            write_model(compressed(encoder, directions, dimension, precision), {}, directory)
-            shape = (precision.value, dimension, megabytes(directory))
-            yield _row("own", shape, partial(StaticEncoder.load, directory), workload)
+            write_model(compressed(encoder, directions, dimension, precision), {}, Path(name))
+            shape = (precision.value, dimension, megabytes(Path(name)))
+            yield _row("own", shape, partial(StaticEncoder.load, Path(name)), workload)
 
 
 def released_rows(released: Path, workload: Workload) -> Iterator[Row]:

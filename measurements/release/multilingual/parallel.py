@@ -14,6 +14,7 @@ import json
 import re
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -80,36 +81,28 @@ def catalogue(content: bytes) -> Iterator[tuple[str, str]]:
 
     Without context; of a plural the singular.
     """
-    if len(content) < 20:
+    order = {struct.pack(f"{order}I", _MAGIC): order for order in "<>"}.get(content[:4])
+    if order is None or len(content) < 20:
         raise ValueError("not a compiled gettext catalogue")
-    order = "<" if struct.unpack_from("<I", content)[0] == _MAGIC else ">"
-    magic, _, count, source, target = struct.unpack_from(f"{order}5I", content)
-    if magic != _MAGIC:
-        raise ValueError("not a compiled gettext catalogue")
+
+    def text(table: int, place: int) -> str:
+        length, start = struct.unpack_from(f"{order}2I", content, table + 8 * place)
+        return content[start : start + length].decode("utf-8", "replace")
+
+    count, source, target = struct.unpack_from(f"{order}3I", content, 8)
     for place in range(count):
-        length, start = struct.unpack_from(f"{order}2I", content, source + 8 * place)
-        message = content[start : start + length].decode("utf-8", "replace").rpartition("\4")[2]
-        length, start = struct.unpack_from(f"{order}2I", content, target + 8 * place)
-        translation = content[start : start + length].decode("utf-8", "replace")
-        if message:  # the empty one is the header
-            yield message.partition("\0")[0], translation.partition("\0")[0]
+        if message := text(source, place).rpartition("\4")[2]:  # the empty one is the header
+            yield message.partition("\0")[0], text(target, place).partition("\0")[0]
 
 
 def catalogues(root: Path) -> Iterator[Pair]:
     """Read all .mo files below a directory whose path or name says a known locale."""
     for file in sorted(root.rglob("*.mo")):
-        language = _language(file)
-        if language:
-            try:
+        # It is named locale/de/LC_MESSAGES/x.mo, or x-de_DE.mo.
+        named = file.parts[-3] if file.parent.name == "LC_MESSAGES" else file.stem.rpartition("-")[2]
+        if language := BY_LOCALE.get(named):
+            with suppress(ValueError, struct.error):  # some games give other files this suffix
                 yield from pairs_of(catalogue(file.read_bytes()), language, "catalogues")
-            except (ValueError, struct.error):
-                continue  # some games give other files this suffix
-
-
-def _language(file: Path) -> str | None:
-    """Tell the language of a catalogue from locale/de/LC_MESSAGES/x.mo, or from x-de_DE.mo."""
-    named = file.parts[-3] if file.parent.name == "LC_MESSAGES" else file.stem.rpartition("-")[2]
-    return BY_LOCALE.get(named)
 
 
 def messages(root: Path) -> Iterator[Pair]:
@@ -117,8 +110,7 @@ def messages(root: Path) -> Iterator[Pair]:
     for english in sorted(root.rglob("en.json")):
         keys = dict(_flat(json.loads(english.read_text())))
         for file in sorted(english.parent.glob("*.json")):
-            language = BY_LOCALE.get(file.stem)
-            if language:
+            if language := BY_LOCALE.get(file.stem):
                 translated = ((keys[key], text) for key, text in _flat(json.loads(file.read_text())) if key in keys)
                 yield from pairs_of(translated, language, "messages")
 
@@ -158,10 +150,10 @@ def _described(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
             parts.append(line.partition(":")[2].strip())
         elif line.rstrip() == " .":
             parts.append("")
+        elif line.startswith(" ") and len(parts) == 1:  # after the first line, which stands alone
+            parts.append(line.strip())
         elif line.startswith(" ") and parts:
-            parts[-1] = f"{parts[-1]} {line.strip()}" if len(parts) > 1 else parts[-1]
-            if len(parts) == 1:
-                parts.append(line.strip())
+            parts[-1] += f" {line.strip()}"
         elif not line.strip() and digest:
             yield digest, parts
             digest = ""
