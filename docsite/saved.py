@@ -1,11 +1,4 @@
-"""The figures that are saved in git, by name; the pages of the documentation show them.
-
-reports/runs/<profile>.csv      full runs of a profile           reports/pareto.csv      sizes of one student
-reports/runs/domains/*.csv      students of a domain's text      reports/bench.json      speed
-reports/runs/suite/suite.csv    encoders that packages carry     reports/probes.json     what an encoder cannot tell
-reports/runs/levers/*.csv       settings of the student          reports/runs/earlier/   earlier runs on the papers
-reports/published.csv           figures of others, with their source
-"""
+"""The figures that are saved in git, by name (reports/README.md); the pages of the documentation show them."""
 
 import csv
 import json

@@ -1,13 +1,9 @@
 """What should count in the lexical channel beside the tokens of a text? `python -m measurements.channel_terms FROM`.
 
-Compares the released encoder, with its channel, with two in which more counts, on the sets of `release.gate`, without a
-test split:
+Compares the released encoder, with its channel of `--dimension`, with those in which more counts:
 
     unknown words      the stem of each word that the tokenizer cuts to pieces or does not know
     pairs of words     two known words that follow one another
-
-`channel-terms.csv` in `--output` has the figures, and `channel-terms-differences.csv` how each differs from the
-released one. The dimension is that of `--dimension`.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -34,6 +34,8 @@ from sentence_distillery.io.unavailable import Unavailable
 from stages import paths
 from stages.params import load_params
 
+SAMPLE = paths.SAMPLES / "lines.csv"  # document, source, boilerplate (1 or 0), text with END between sentences
+TREEBANK = paths.EXTERNAL / "ud-english-ewt"  # en_ewt-ud-<split>.conllu
 COLUMNS = ("task", "set", "system", "precision", "recall", "f1", "n", "note")
 END = " | "  # of a sentence, in the sample
 MARKS, CLOSING = ".!?…", "\"'”’)] "  # before a sentence end; the characters that may be between
@@ -41,18 +43,6 @@ LONGEST = 400  # words of a sentence; a parser needs it, a splitter does not
 
 Splitter = Callable[[str], list[str]]
 Row = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Files that the figures are computed on."""
-
-    sample: Path  # CSV: document, source, boilerplate (1 or 0), text with END between sentences
-    treebank: Path  # directory of UD English EWT's en_ewt-ud-<split>.conllu
-    parser: Path  # directory of Stanza models, which may be absent
-
-
-SOURCES = Sources(paths.SAMPLES / "lines.csv", paths.EXTERNAL / "ud-english-ewt", paths.PARSER)
 
 
 @dataclass(frozen=True)
@@ -183,18 +173,18 @@ def stanza(directory: Path) -> Splitter | Unavailable:
     return lambda text: [sentence.text for sentence in pipeline(text, processors="tokenize").sentences]
 
 
-def rows(clean: Clean, sources: Sources) -> Iterator[Row]:
+def rows(clean: Clean) -> Iterator[Row]:
     """Yield the scores of all systems on all sets, or why there are none; raises InputError if a set is absent."""
-    lines = read_sample(sources.sample)
+    lines = read_sample(SAMPLE)
     sets = {
         "sample": [line.paragraph for line in lines if not line.boilerplate],
-        "UD English EWT test": list(read_treebank(sources.treebank, "test")),
+        "UD English EWT test": list(read_treebank(TREEBANK, "test")),
     }
     systems: dict[str, Splitter | Unavailable] = {
         "clean": lambda text: split_sentences(text, "en"),
         "sentencex": lambda text: [sentence.strip() for sentence in sentencex.segment("en", text) if sentence.strip()],
-        "Punkt": punkt(sources.treebank),
-        "Stanza": stanza(sources.parser),
+        "Punkt": punkt(TREEBANK),
+        "Stanza": stanza(paths.PARSER),
     }
     for (name, paragraphs), (system, split) in itertools.product(sets.items(), systems.items()):
         if isinstance(split, Unavailable):
@@ -208,7 +198,7 @@ def rows(clean: Clean, sources: Sources) -> Iterator[Row]:
 
 
 def main() -> None:
-    scores = list(rows(load_params().clean, SOURCES))
+    scores = list(rows(load_params().clean))
     write_rows(paths.CORPUS_QUALITY, scores, COLUMNS)
     for score in scores:
         print("  ".join(score[column] for column in COLUMNS))

@@ -1,9 +1,7 @@
 """What a student of a given size should have: words, dimensions or bits? `python -m measurements.equal_bytes FROM`.
 
 Reads the student of a run of `best` (models/student, data/soft_labels) and makes smaller ones of 16 MB each: fewer
-words leave room for more dimensions, and so do fewer bits. Each is scored on the sets of `release.gate`, without a test
-split. `equal-bytes.csv` in `--output` has the figures, with those of the released encoder, and
-`equal-bytes-differences.csv` how each differs from that one by kind of task, with intervals.
+words leave room for more dimensions, and so do fewer bits.
 """
 
 import argparse
@@ -57,7 +55,10 @@ def write_comparison(
     about: str,
     base: StaticEncoder | None = None,
 ) -> None:
-    """Write the figures of `base`, else of the released encoder without its channel, and how others differ from it."""
+    """Score `base`, else the released encoder without its channel, and others on the sets of `gate`, no test split.
+
+    `<name>.csv` has the figures, and `<name>-differences.csv` how each differs from it by kind of task.
+    """
     data = collected(SETS, options.source, WORK)
     released = base or StaticEncoder.load("released", lexical_weight=0.0)
     tasks = [read(data, kind, *each) for kind, sets in KINDS.items() for each in sets]

@@ -214,12 +214,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs=2, default=[0, 1], metavar=("FIRST", "STOP"), help="without STOP")
     parser.add_argument("--share", type=int, default=5, help="one batch of so many has its vectors compared")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="of the models here; by default all")
-    parser.add_argument(
-        "--from", dest="files", type=Path, nargs="*", default=[], help="files whose texts are all tried"
-    )
-    parser.add_argument(
-        "--vocabularies", type=Path, nargs="*", default=[], help="files with a token in each line, of other models"
-    )
+    parser.add_argument("--from", dest="files", type=Path, nargs="*", default=[], help="files, all of whose texts")
+    parser.add_argument("--vocabularies", type=Path, nargs="*", default=[], help="of other models, a token a line")
     parser.add_argument("--alone", action="store_true", help="compare nothing")
     options = parser.parse_args()
     if loading.core() is None:

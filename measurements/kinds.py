@@ -189,6 +189,16 @@ def first_call(encoder: StaticEncoder, texts: list[str]) -> dict[str, float]:
     return {"first": round(len(texts) / first, 0), "second": round(len(texts) / second, 0)}
 
 
+def show(rows: dict[str, dict[str, float]]) -> None:
+    """Print the figures of all kinds."""
+    for name, found in rows.items():
+        print(
+            f"{name:22} {found['mean_characters']:7,.0f} characters {found['own']:12,.0f}/s  for search "
+            f"{found['own for search']:12,.0f}/s  model2vec {found['model2vec']:9,.0f}/s  {found['times']:6.1f} and "
+            f"{found['times_for_search']:5.1f} times"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Texts a second on many kinds of text, compared with model2vec.")
     parser.add_argument("--from", dest="place", type=Path, default=Path("../shared"), help="where the texts are")
@@ -225,12 +235,7 @@ def main() -> None:
         "machine": machine(),
     }
     write_json(paths.KINDS, result)
-    for name, each in rows.items():
-        print(
-            f"{name:22} {each['mean_characters']:7,.0f} characters {each['own']:12,.0f}/s  for search "
-            f"{each['own for search']:12,.0f}/s  model2vec {each['model2vec']:9,.0f}/s  {each['times']:6.1f} and "
-            f"{each['times_for_search']:5.1f} times"
-        )
+    show(rows)
     for name, value in result.items():
         if name not in ("kinds", "machine"):
             print(f"{name.replace('_', ' ')}: {value}")

@@ -1,8 +1,7 @@
 """How many dimensions should the lexical channel have, and which weight? `python -m measurements.lexical_channel FROM`.
 
-Takes the released encoder with each of WEIGHTS, of PAIRS and of DIMENSIONS of its channel, and scores it on the sets of
-`release.gate`, without a test split. `lexical-channel.csv` in `--output` has the figures, with those of the encoder
-without the channel, and `lexical-channel-differences.csv` how each differs from that one by kind of task.
+Takes the released encoder with each of WEIGHTS, of PAIRS and of DIMENSIONS of its channel, and compares it with the one
+without the channel.
 """
 
 from collections.abc import Iterator, Sequence

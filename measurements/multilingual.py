@@ -4,10 +4,9 @@ Writes reports/multilingual.csv: a line for each encoder and language, on the se
 `measurements.release.multilingual.evaluation` describes. English is measured on STS-B alone. The speed is that on
 Tatoeba's sentences, new to the encoder, by the time of the processor; runs of ours and of model2vec alternate.
 
-model2vec is made as `model2vec.distill` makes it, with the functions and defaults of that package: the teacher's vector
-of each token alone, principal components, and less weight for the tokens that come first in the vocabulary. `distill`
-itself wants a transformer, and no package has one of several languages. So the teacher is USE multilingual, as ours,
-and the vocabulary is ours.
+model2vec is made as `model2vec.distill` makes it, with the functions and defaults of that package. `distill` itself
+wants a transformer, and no package has one of several languages. So the teacher is USE multilingual, as ours, and the
+vocabulary is ours.
 """
 
 import argparse

@@ -78,9 +78,7 @@ def measured(pairs: PairSet, nearest: NDArray[np.float64], peers: Sequence[str])
 def main(arguments: Sequence[str] | None = None) -> None:
     about = "Score encoders on test pairs with and without near copies."
     parser = command.argument_parser(about, "directories of stsb and sick")
-    parser.add_argument(
-        "--text", type=Path, nargs="+", default=[paths.SENTENCES], help=f"the training text ({paths.SENTENCES})"
-    )
+    parser.add_argument("--text", type=Path, nargs="+", default=[paths.SENTENCES], help="the training text")
     parser.add_argument("--peers", nargs="+", choices=tuple(PEERS), default=list(COMPARED))
     parser.add_argument("--work", type=Path, default=Path("build/near-copies"), help="directory of the sets")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/suite"))

@@ -9,13 +9,12 @@ A bag of words cannot: for a role swap, in which both have the same words, its c
 whose distractor has another topic, show that the paraphrases themselves are recognised. Sixty-odd sentences written for
 this project cannot show how often such pairs occur; they show the direction of an encoder's errors.
 
-Scores the student, its teacher and the student with an MLP head, writes reports/probes.json, and prints a line for each
-encoder and kind of probe.
+Scores the student, its teacher and the student with an MLP head, and writes reports/probes.json.
 """
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -88,10 +87,7 @@ def summary(probes: list[Probe], values: list[tuple[float, float]]) -> dict[str,
 def rows(probes: list[Probe], encoders: Mapping[str, list[tuple[float, float]]]) -> list[dict[str, object]]:
     """Return each probe with both cosines of each encoder."""
     return [
-        {
-            **{column: getattr(probe, column) for column in COLUMNS},
-            **{name: [round(value, 4) for value in pairs[row]] for name, pairs in encoders.items()},
-        }
+        asdict(probe) | {name: [round(value, 4) for value in pairs[row]] for name, pairs in encoders.items()}
         for row, probe in enumerate(probes)
     ]
 

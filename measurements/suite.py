@@ -48,13 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = command.argument_parser("Score encoders on all sets of the suite.")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=list(PEERS))
-    parser.add_argument(
-        "--models", nargs="*", type=Path, default=[], help="directories of further encoders of this library"
-    )
+    parser.add_argument("--models", nargs="*", type=Path, default=[], help="directories of further encoders")
     parser.add_argument("--split", choices=("dev", "test"), default="test")
-    parser.add_argument(
-        "--against", nargs="+", default=["released"], help="encoders that the others are compared with (released)"
-    )
+    parser.add_argument("--against", nargs="+", default=["released"], help="compared with the others (released)")
     parser.add_argument("--work", type=Path, default=Path("suite-work"), help="directory that keeps finished work")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/suite"))
     options = command.parsed(parser, arguments)

@@ -1,11 +1,8 @@
 """What could be done with the released table after training? `python -m measurements.variants FROM`.
 
-    squash     tanh of each dimension of a vector, times a factor and the root of the dimension (SSE's tanh)
-    leave out  the first principal components, which hold what most texts share
-    bits       fewer bits a number, with a step for each token that has the least squared error
-
-Each variant is scored on the sets of `release.gate`, without a test split. `variants.csv` in `--output` has the
-figures, with those of the released encoder, and `variants-differences.csv` how each differs from it by kind of task.
+squash     tanh of each dimension of a vector, times a factor and the root of the dimension (SSE's tanh)
+leave out  the first principal components, which hold what most texts share
+bits       fewer bits a number, with a step for each token that has the least squared error
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import measurements.graphs
 from measurements.graphs.build import INFO, build
-from measurements.graphs.children import CODE, ChildError
+from measurements.graphs.children import CODE, ProjectError
 from measurements.graphs.compare import Comparison
 from measurements.graphs.names import NamesError, Project, read_names
-from measurements.graphs.rewrite import CommandError
-from measurements.graphs.snapshot import SnapshotError
 from measurements.graphs.table import read_results, table
 
 COMMAND = "python -m prefect_dvc.cli run --apply"
@@ -82,7 +80,9 @@ def run_all(options: argparse.Namespace) -> None:
             return
         result = Comparison(project, options).run()
         if not options.code.is_dir():  # it may go while this runs; Python then imports another engine without a word
-            raise ChildError(f"--code {options.code} is not a directory: there is no result. Make the checkout again.")
+            raise ProjectError(
+                f"--code {options.code} is not a directory: there is no result. Make the checkout again."
+            )
         file.write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
         print(f"{project.key}: {result.verdict}", flush=True)
 
@@ -94,7 +94,7 @@ def _tried(action: Callable[[Project], None], project: Project) -> None:
     """Do something with a project; if that can't be, say why, and go on with the next one."""
     try:
         action(project)
-    except (SnapshotError, ChildError, CommandError) as error:
+    except ProjectError as error:
         print(f"{project.key}: {error}", file=sys.stderr, flush=True)
     except Exception:  # a fault of this program: hours of other projects should not be lost
         print(f"{project.key}: {traceback.format_exc()}", file=sys.stderr, flush=True)

@@ -49,7 +49,7 @@ class Building:
         return os.path.normpath(os.path.join(self.source.base, path))  # noqa: PTH118 - it can lead out
 
     def git(self, *words: str | Path) -> str:
-        """Call git at the top. Raises ChildError."""
+        """Call git at the top. Raises ProjectError."""
         return must(["git", *words], self.top, self.variables)
 
     def dvc(self, *words: str) -> None:
@@ -60,10 +60,7 @@ class Building:
 
 
 def build(project: Project, mirror: Path, work: Path) -> dict[str, Any]:
-    """Build a project's repository; return what `run` has to know, which is in WORK/NAME/info.json, too.
-
-    Raises SnapshotError, ChildError if git fails, and CommandError if something of the project would run.
-    """
+    """Build a project's repository, and return what is in WORK/NAME/info.json for `run`. Raises ProjectError."""
     source, place = read_source(project, mirror), work / project.key
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)

@@ -40,8 +40,8 @@ class Ended:
     timeout: bool = False  # whether it was ended because it took too long
 
 
-class ChildError(Exception):
-    """A process that must not fail has failed; the message has its last lines."""
+class ProjectError(Exception):
+    """A project can't be built or run: git has no snapshot, a process failed, or something of it would run."""
 
 
 def environment(work: Path, site: Path, code: Path = CODE) -> dict[str, str]:
@@ -110,14 +110,14 @@ def _kill(group: int, expired: Event) -> None:
 
 
 def commit_all(root: Path, variables: Mapping[str, str], message: str, *options: str) -> None:
-    """Commit all files of a git repository. Raises ChildError."""
+    """Commit all files of a git repository. Raises ProjectError."""
     must(["git", "add", "--all"], root, variables)
     must(["git", "commit", "--quiet", *options, "--message", message], root, variables)
 
 
 def must(command: Sequence[str | Path], directory: Path, variables: Mapping[str, str]) -> str:
-    """Run a command that has to succeed; return its output. Raises ChildError."""
+    """Run a command that has to succeed; return its output. Raises ProjectError with its last lines."""
     ended = call(command, directory, variables)
     if ended.code:
-        raise ChildError(f"{' '.join(map(str, command))} in {directory}: {ended.text.strip()[-1000:]}")
+        raise ProjectError(f"{' '.join(map(str, command))} in {directory}: {ended.text.strip()[-1000:]}")
     return ended.text

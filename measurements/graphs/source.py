@@ -106,7 +106,7 @@ def _stages(content: bytes) -> dict[str, Any]:
 
 
 def read_source(project: Project, mirror: Path) -> Source:
-    """Read a project from the mirror. Raises SnapshotError."""
+    """Read a project from the mirror. Raises ProjectError."""
     repository = git_directory(mirror / project.folder)
     inside = "inside" in project.variants
     start = f"{project.directory}/" if project.directory and not inside else ""

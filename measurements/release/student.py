@@ -111,22 +111,18 @@ def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
     return encoder, config
 
 
-def trained_on(paths: Sequence[str]) -> dict[str, str]:
-    """Name the licence of each file of the corpus, as the owners of its set state it."""
-    licences = {entry.name: entry.licence for entry in EXTERNAL}
-    return {path: licences.get(Path(path).parent.name, "unknown; that of its owner") for path in paths}
-
-
 def card(
     config: dict[str, Any], source: Source, benchmarks: BenchmarkData, figures: dict[str, float]
 ) -> dict[str, Any]:
     """Return the content of the model card and config.json, apart from the shape."""
     sets = benchmarks.provenance()["sets"]
     names = list(dict.fromkeys(name for name, _ in SETS))
+    licences = {entry.name: entry.licence for entry in EXTERNAL}
+    corpus = {path: licences.get(Path(path).parent.name, "unknown; that of its owner") for path in source.corpus}
     return {
         **{key: config[key] for key in ("profile", "language", "teacher", "sentences", "epochs", "seed")},
         "teacher_precision": source.precision,
-        "trained_on": trained_on(source.corpus),
+        "trained_on": corpus,
         "counted_in": dict(source.counted_in),
         "full_dimension": config["dimension"],
         "benchmarks": {name: {key: sets[name][key] for key in ("sha256", "licence", "rows")} for name in names},

@@ -1,7 +1,5 @@
 """Write unicode_tables.h: what `tokenizers` makes of each code point, by asking it about all of them.
 
-    python -m measurements.release.unicode_tables
-
 The package has Unicode data of several versions, and Python's unicodedata is of yet another one. So nothing is derived
 here: each code point goes through the normalizer, the splitter and the search for single words, and the answers are the
 table.

@@ -26,6 +26,7 @@ from measurements.command import write_rows
 from measurements.release.multilingual import sources, training, vocabulary
 from measurements.release.multilingual.card import card
 from measurements.release.multilingual.corpus import (
+    SEED,
     Share,
     Sizes,
     Targets,
@@ -52,7 +53,6 @@ from sentence_distillery.teachers.use import embed
 
 log = logging.getLogger(__name__)
 
-SEED: Final = 7
 COUNTS: Final = "languages.csv"
 
 
@@ -77,9 +77,9 @@ def build(plan: Plan) -> StaticEncoder:
     Raises InputError if a download fails, the teacher is not installed, or a file of a step is of another plan.
     """
     sources.download(plan.place)
-    table = pairs(plan.place)
-    origins = sources.origins(plan.place)
-    return build_from(plan, table, general_words(plan.place), examples(plan.place), embed, origins)
+    table, origins = pairs(plan.place), sources.origins(plan.place)
+    words = {language.code: vocabulary.general_words(plan.place / "pypi", language.code) for language in LANGUAGES}
+    return build_from(plan, table, words, examples(plan.place), embed, origins)
 
 
 def pairs(place: Path) -> pa.Table:
@@ -90,11 +90,6 @@ def pairs(place: Path) -> pa.Table:
         with atomic_file(file) as partial:
             pq.write_table(pair_table(sources.read_pairs(place)), partial)
     return pq.read_table(file)
-
-
-def general_words(place: Path) -> dict[str, dict[str, float]]:
-    """Read the frequencies of words of each language in general text."""
-    return {language.code: vocabulary.general_words(place / "pypi", language.code) for language in LANGUAGES}
 
 
 def examples(place: Path) -> list[str]:
@@ -146,12 +141,8 @@ def without_untrained(tokens: Sequence[str], table: Floats) -> tuple[Tokenizer, 
     >>> tokenizer.encode("seaside").tokens, len(table)
     (['sea', '##side'], 3)
     """
-    trained = np.asarray(table.any(axis=1))
-    kept = [
-        place
-        for place, token in enumerate(tokens)
-        if trained[place] or token == UNKNOWN or len(token.removeprefix(CONTINUATION)) == 1
-    ]
+    single = (token == UNKNOWN or len(token.removeprefix(CONTINUATION)) == 1 for token in tokens)
+    kept = np.flatnonzero(np.asarray(table.any(axis=1)) | np.fromiter(single, bool))
     return static_tokenizer([tokens[place] for place in kept]), table[kept]
 
 
@@ -191,9 +182,9 @@ def fitted_targets(plan: Plan, english: StaticEncoder, teacher: Embed, sentences
 
 def _known(english: StaticEncoder, tokens: Sequence[str], dimension: int) -> Floats:
     """Return the English encoder's vectors of its tokens, and zeros for the others."""
-    numbers, vectors = english.tokenizer.get_vocab(), english.table
+    numbers, vectors = english.tokenizer.get_vocab(), english.table[:, :dimension]
     known = np.zeros((len(tokens), dimension), dtype=np.float32)
-    for place, token in enumerate(tokens):
-        if place and token in numbers:
-            known[place] = vectors[numbers[token], :dimension]
+    for place, token in enumerate(tokens[1:], start=1):
+        if token in numbers:
+            known[place] = vectors[numbers[token]]
     return known

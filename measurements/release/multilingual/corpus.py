@@ -28,6 +28,7 @@ from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 log = logging.getLogger(__name__)
 
+SEED: Final = 7
 WITHOUT_BLANKS: Final = ("ja", "th", "zh")
 FEWEST_CHARACTERS: Final = 10  # of a sentence in these
 LONGEST_LABELLED: Final = 160  # characters
@@ -122,12 +123,12 @@ def of_language(table: pa.Table, code: str) -> pa.Table:
     return table.filter(pc.equal(table["language"], code))
 
 
-def in_order(table: pa.Table, language: Language, sizes: Sizes, seed: int) -> tuple[pa.Table, int]:
+def in_order(table: pa.Table, language: Language, sizes: Sizes) -> tuple[pa.Table, int]:
     """Draw the pairs of a language, first its sentences to be labelled, and return how many of them these are."""
     texts = table["text"].to_pylist()
     emoji = np.array(pc.equal(table["source"], "emoji").to_pylist(), dtype=bool)
     fit = np.array([_is_sentence(text, language.code) for text in texts], dtype=bool) & ~emoji
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     first = random.permutation(np.flatnonzero(fit))[: sizes.sentences]
     others = random.permutation(np.setdiff1d(np.arange(len(texts)), first))[: max(sizes.pairs - len(first), 0)]
     return table.take(np.concatenate([first, others])), len(first)
@@ -169,21 +170,21 @@ def assemble(
     """
     corpus = Corpus()
     for language in LANGUAGES:
-        pairs, count = in_order(of_language(table, language.code), language, sizes, seed=7)
+        pairs, count = in_order(of_language(table, language.code), language, sizes)
         labelled = pairs["text" if language.taught else "english"].to_pylist()[:count]
         _add_pairs(corpus, language.code, pairs, targets.taught(labelled, language.code), targets, barred)
         listed = list(words.get(language.code, ()))[: sizes.words] if language.taught else []
         if listed:
             corpus.add(listed, language.code, joined(targets.taught(listed, f"{language.code}-words")), barred)
         log.info(f"{language.name}: {len(pairs):,} pairs, {count:,} of them labelled, {len(listed):,} words")
-    german = german_examples(of_language(table, "de"), sizes, seed=7)
+    german = german_examples(of_language(table, "de"), sizes.examples)
     _add_pairs(corpus, "de", german, targets.taught(german["english"].to_pylist(), "de-examples"), targets, barred)
     for name, texts in (("en-examples", examples), ("en-words", english_words)):
         corpus.add(texts, ENGLISH, joined(targets.english(list(texts)), targets.taught(texts, name)), barred)
     return corpus
 
 
-def german_examples(table: pa.Table, sizes: Sizes, seed: int) -> pa.Table:
+def german_examples(table: pa.Table, most: int) -> pa.Table:
     """Draw the German pairs of a dictionary that are sentences."""
     both = zip(table["source"].to_pylist(), table["english"].to_pylist(), strict=True)
     fit = [
@@ -191,7 +192,7 @@ def german_examples(table: pa.Table, sizes: Sizes, seed: int) -> pa.Table:
         for place, (source, text) in enumerate(both)
         if source == "dictionaries" and text[0].isupper() and _is_sentence(text, "de")
     ]
-    return table.take(np.random.default_rng(seed).permutation(np.array(fit, dtype=np.int64))[: sizes.examples])
+    return table.take(np.random.default_rng(SEED).permutation(np.array(fit, dtype=np.int64))[:most])
 
 
 def _add_pairs(
@@ -199,9 +200,8 @@ def _add_pairs(
 ) -> None:
     """Add pairs of a language, of which the first are labelled, and the English sides of these."""
     texts, english = pairs["text"].to_pylist(), pairs["english"].to_pylist()
-    made = targets.english(english)
-    made[: len(taught)] = joined(made[: len(taught)], taught)
+    made, shown = targets.english(english), len(taught)
+    made[:shown] = joined(made[:shown], taught)
     fit = np.array([bare_text(text) not in barred for text in english], dtype=bool)
-    shown = len(taught)
     corpus.add(texts, language, joined(made * fit[:, None]), barred, [""] * shown + english[shown:])
     corpus.add(english[:shown], ENGLISH, joined(made[:shown]), barred)

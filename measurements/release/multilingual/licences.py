@@ -1,12 +1,8 @@
 """Read the version and the licence of each package from the package itself.
 
-    Debian      usr/share/doc/NAME/copyright, mostly in the machine-readable form
-                (https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/); the file's name has the version
-    PyPI        NAME-VERSION.dist-info/METADATA
-    npm         package/package.json
-
-Some copyright files of Debian are prose, and wordfreq names its code's licence alone. What these say was read by a
-person, and stands here.
+Of Debian's packages it is mostly in the machine-readable form of
+https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/. Some of these files are prose, and wordfreq names
+its code's licence alone. What these say was read by a person, and stands here.
 """
 
 import json

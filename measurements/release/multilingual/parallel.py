@@ -1,11 +1,5 @@
 """Read parallel text: an English text and its translation, from catalogues, package descriptions and dictionaries.
 
-    catalogue (gettext .mo)     msgid, msgstr
-    localisation (JSON)         the same key in en.json and de.json
-    descriptions (DDTP)         the same paragraph of the same description of a package
-    dictionaries (FreeDict)     headword, translations
-    names of emoji (CLDR)       names and keywords of the same character
-
 A translation need not be a sentence: a word and its translation say most about the word.
 """
 
