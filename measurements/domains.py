@@ -15,7 +15,9 @@ are saved in `--work`, so an interrupted call goes on. `--output` gets a table f
 
 import argparse
 import logging
+import statistics
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,7 +40,6 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder, embed, main_result
 from sentence_distillery.evaluation.protocols.classification import ITERATIONS, SEED
 from sentence_distillery.evaluation.results import Result, read_results, write_results
-from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.sets.options import OwnBenchmark
 from sentence_distillery.evaluation.sets.own import own_benchmark
@@ -100,9 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name in options.domains:
             rows = measured(DOMAINS[name], Place(options.source, options.work / name), options)
             about = f"{name}: teacher {options.teacher}, {options.dimension} dimensions, seeds {options.seeds}"
-            own, *others = ([row for row in rows if row.seed == seed] for seed in options.seeds)
-            means = over_seeds(own, others)
-            write_results(options.output / f"{name}.csv", [*means, *rows], f"{about}; {command.today()}")
+            write_results(options.output / f"{name}.csv", [*means(rows), *rows], f"{about}; {command.today()}")
 
 
 def measured(domain: Domain, place: Place, options: argparse.Namespace) -> list[Result]:
@@ -193,6 +192,18 @@ def tuned_accuracy(encoder: Encoder, texts: Documents) -> float:
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # iterations, and renamed options
         return float(classifier.fit(vectors[0], train.labels).score(vectors[1], test.labels))
+
+
+def means(rows: Sequence[Result]) -> Iterator[Result]:
+    """Yield the mean over the seeds of each figure that has several, with its standard deviation."""
+    groups: dict[tuple[str, ...], list[Result]] = defaultdict(list)
+    for row in rows:
+        groups[row.system, row.dataset, row.split, row.protocol, row.metric].append(row)
+    for group in groups.values():
+        values = [row.number for row in group if row.number is not None]
+        if len(values) > 1 and len(values) == len(group):
+            mean, spread = statistics.mean(values), statistics.stdev(values)
+            yield replace(group[0], value=mean, seed=None, seeds=len(values), spread=spread, low=None, high=None)
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ def without_untrained(tokens: Sequence[str], table: Floats) -> tuple[Tokenizer, 
     (['sea', '##side'], 3)
     """
     single = (token == UNKNOWN or len(token.removeprefix(CONTINUATION)) == 1 for token in tokens)
-    kept = np.flatnonzero(np.asarray(table.any(axis=1)) | np.fromiter(single, bool))
+    kept = np.flatnonzero(np.asarray(table.any(axis=1)) | np.fromiter(single, bool)).tolist()
     return static_tokenizer([tokens[place] for place in kept]), table[kept]
 
 
