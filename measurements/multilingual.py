@@ -10,7 +10,6 @@ vocabulary is ours.
 """
 
 import argparse
-import csv
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +31,7 @@ from measurements.release.sign_rows import tokens_of
 from sentence_distillery import load
 from sentence_distillery.encoder.persistence.finding import RELEASED
 from sentence_distillery.encoder.tokenizer import CONTINUATION
+from sentence_distillery.io.artifacts import read_rows
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.use import embed
@@ -112,8 +112,7 @@ def speeds(makers: Mapping[str, Callable[[], Encode]], texts: list[str], before:
 
 def lines(sets: Path, english: Path, part: Part, place: Path) -> Iterator[dict[str, Any]]:
     """Yield a line for each encoder and language; ours has what the language was trained on."""
-    with (place / COUNTS).open(newline="") as opened:
-        counted = {row.pop("language"): row for row in csv.DictReader(opened)}
+    counted = {row.pop("language"): row for row in read_rows(place / COUNTS, {})}
     found = list(encoders(place))
     second = next(encode for name, encode, _ in found if name == MODEL2VEC)
     makers: dict[str, Callable[[], Encode]] = {OURS: lambda: load(OURS).encode, MODEL2VEC: lambda: second}

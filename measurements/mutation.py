@@ -13,7 +13,6 @@ An interrupted call goes on: `--result` has a row for each fault, and rows of an
 
 import argparse
 import ast
-import csv
 import os
 import random
 import re
@@ -33,7 +32,7 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 from measurements.command import write_rows
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, read_rows
 
 PACKAGES = ("sentence_distillery", "reproductions", "stages", "prefect_dvc", "flows")
 MARKS = "not endurance and not server and not browser"
@@ -200,8 +199,7 @@ def put(file: Path, code: str) -> None:
 @cache
 def equivalent(listed: Path) -> frozenset[tuple[str, str]]:
     """Return the files and changes that nobody could see."""
-    with listed.open(encoding="utf-8", newline="") as file:
-        return frozenset((row["path"], row["change"]) for row in csv.DictReader(file))
+    return frozenset((row["path"], row["change"]) for row in read_rows(listed, {}))
 
 
 def run(copy: Path, tests: Sequence[str], left_out: Sequence[str], seconds: float) -> tuple[str, str]:
@@ -242,14 +240,11 @@ def commit_of(root: Path) -> str:
 
 def read(result: Path, commit: str) -> list[Verdict]:
     """Read the verdicts of an earlier call on this commit."""
-    if not result.exists():
-        return []
-    with result.open(encoding="utf-8", newline="") as file:
-        return [
-            Verdict(**row | {name: int(row[name]) for name in ("line", "occurrence")})  # type: ignore[arg-type]
-            for row in csv.DictReader(file)
-            if row.get("commit") == commit
-        ]
+    return [
+        Verdict(**row | {name: int(row[name]) for name in ("line", "occurrence")})  # type: ignore[arg-type]
+        for row in (read_rows(result, {}) if result.exists() else ())
+        if row.get("commit") == commit
+    ]
 
 
 def table(verdicts: Sequence[Verdict]) -> Iterator[str]:

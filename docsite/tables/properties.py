@@ -1,13 +1,12 @@
 """The properties of tests/properties.csv, and the tests that hold each, by their mark `@pytest.mark.fault(17)`."""
 
 import ast
-import csv
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from docsite.saved import ROOT
 from reproductions.docs.tables.cells import grid
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, read_rows
 
 TESTS = ROOT / "tests"
 
@@ -25,8 +24,7 @@ def marked() -> dict[int, Counter[str]]:
 
 def properties() -> list[str]:
     """List each property with its tests; raises InputError if a mark has no property, or a property no test."""
-    with (TESTS / "properties.csv").open(encoding="utf-8", newline="") as file:
-        listed = {int(row["number"]): row for row in csv.DictReader(file)}
+    listed = {int(row["number"]): row for row in read_rows(TESTS / "properties.csv", {})}
     found = marked()
     if unlike := found.keys() ^ listed.keys():
         raise InputError(f"tests/properties.csv and the marks `fault` differ in {sorted(unlike)}; add a row or a test.")

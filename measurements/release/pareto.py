@@ -6,7 +6,6 @@ all speeds stay those of the run that timed the peers, too.
 """
 
 import argparse
-import csv
 from collections.abc import Iterable, Iterator, Sequence
 
 from measurements.command import refusals, write_rows
@@ -17,7 +16,7 @@ from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.present import read_corpus
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, read_rows
 from stages import paths
 from stages.params import Params, load_params
 
@@ -55,8 +54,7 @@ def former_rows() -> list[Row]:
     """Read the rows that are there; raises InputError if there are none."""
     if not paths.PARETO.exists():
         raise InputError(f"{paths.PARETO} is missing; run `make pareto` without --released first.")
-    with paths.PARETO.open(encoding="utf-8", newline="") as file:
-        return [dict(row) for row in csv.DictReader(file)]
+    return [dict[str, object](row) for row in read_rows(paths.PARETO, {})]
 
 
 def with_released(rows: Iterable[Row], released: Iterable[Row]) -> Iterator[Row]:
