@@ -80,13 +80,12 @@ def _by_size() -> Iterator[Mark]:
     yield from _students(column)
     yield _of_pareto(column, size("own", "int8", 32), "our student, 32 to 256 dimensions", "own", (-6, -14))
     yield _of_pareto(column, released, "released", "own", (-20, 7))
-    for name, title, megabytes, kind, shift in (
-        ("released-search", "released-search", released[column], "own", (4, -12)),
-        ("WordLlama", "WordLlama", "16.4", "peer", (6, -2)),
+    for name, megabytes, kind, shift in (
+        ("released-search", released[column], "own", (4, -12)),
+        ("WordLlama", "16.4", "peer", (6, -2)),
     ):
-        yield Mark(
-            float(megabytes), run("suite/suite").value(name, "stsb", "mean", "spearman") or 0.0, title, kind, shift
-        )
+        spearman = run("suite/suite").value(name, "stsb", "mean", "spearman") or 0.0
+        yield Mark(float(megabytes), spearman, name, kind, shift)
     for name, title, shift in (
         ("potion-base-32M", "potion-32M", (6, -3)),
         ("static-similarity-mrl-multilingual-v1", "static-similarity", (-50, 7)),

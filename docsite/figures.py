@@ -23,6 +23,7 @@ from typing import Any
 from docsite.chart import chart
 from docsite.saved import ROOT, record, size
 from docsite.tables import multilingual, own, peers, properties, sizes
+from measurements.command import refusals
 from reproductions.docs.tables import levers, paper1, paper2, paper3, paper3_best, strategies, targets
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
@@ -52,32 +53,17 @@ def _named(known: dict[str, Callable[[], Any]], name: str) -> Any:
     return known[name]()
 
 
-MODULES = (
-    peers,
-    own,
-    sizes,
-    properties,
-    multilingual,
-    paper1,
-    paper2,
-    strategies,
-    paper3,
-    paper3_best,
-    levers,
-    targets,
-)
+MODULES = (peers, own, sizes, properties, multilingual)
+OF_PAPERS = (paper1, paper2, strategies, paper3, paper3_best, levers, targets)
 TABLES: dict[str, Callable[[], list[str]]] = {
-    name: writer for module in MODULES for name, writer in module.TABLES.items()
+    name: writer for module in (*MODULES, *OF_PAPERS) for name, writer in module.TABLES.items()
 }
 FIGURES: dict[str, Callable[[], str]] = {
     "released speed": lambda: sizes.rate(size("released")),
     "released megabytes": lambda: sizes.megabytes(size("released")),
     "teacher speed": lambda: sizes.rate(size("teacher")),
-    **{
-        f"scifact {system}": partial(own.domain_figure, "medical", system, "scifact", "search", "ndcg_at_10")
-        for system in ("student", "released", "model2vec")
-    },
-    "scifact queries": partial(own.queries_interval, "medical", "student", "scifact", "search", "ndcg_at_10"),
+    **{f"scifact {system}": partial(own.scifact, system) for system in ("student", "released", "model2vec")},
+    "scifact queries": own.scifact_queries,
     "peer versions": peers.versions,
     "times transformers.js": own.in_the_browser,
     "browser kilobytes": lambda: f"{record('browser_bench')['sizes']['own']['gzip'] / 1000:.0f}",
@@ -96,23 +82,20 @@ def changed() -> Iterator[tuple[Path, str]]:
             raise InputError(f"{path.relative_to(ROOT)}: {error}") from error
         if new != text:
             yield path, new
-    drawn = chart()
-    if not CHART.exists() or CHART.read_text(encoding="utf-8") != drawn:
-        yield CHART, drawn
+    if not CHART.exists() or CHART.read_text(encoding="utf-8") != chart():
+        yield CHART, chart()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the figures of the documentation.")
     parser.add_argument("--check", action="store_true", help="write nothing, and fail if a page differs")
     options = parser.parse_args()
-    try:
+    with refusals("figures"):
         different = list(changed())
-    except InputError as error:
-        sys.exit(f"figures: {error}")
     names = ", ".join(path.relative_to(ROOT).as_posix() for path, _ in different)
     if options.check and different:
         sys.exit(f"figures: {names} differ from what `make figures` writes; run it.")
-    for path, text in different if not options.check else ():
+    for path, text in different:
         with atomic_file(path) as target:
             target.write_text(text, encoding="utf-8")
     print(f"figures: {names or 'nothing'} {'written' if different else 'changed'}")

@@ -5,7 +5,6 @@ lines cross.
 """
 
 import re
-from collections import defaultdict
 from functools import cache
 from html import escape
 from pathlib import PurePosixPath
@@ -30,19 +29,14 @@ def stages() -> dict[str, dict[str, Any]]:
 def described(name: str) -> list[str]:
     """Return a Markdown list of a stage's command, inputs and outputs."""
     entry = stages()[name]
-    sections = [f"[`{each}`](parameters.md#{str(each).partition('.')[0]})" for each in entry.get("params", ())]
     parts = {
-        "one stage for each of": _code(entry.get("matrix", ())),
-        "parameters": ", ".join(sections),
-        "reads": _code(_reads(entry)),
-        "writes": _code(_writes(entry)),
+        "one stage for each of": [f"`{each}`" for each in entry.get("matrix", ())],
+        "parameters": [f"[`{each}`](parameters.md#{str(each).partition('.')[0]})" for each in entry.get("params", ())],
+        "reads": [f"`{path}`" for path in _reads(entry)],
+        "writes": [f"`{path}`" for path in _writes(entry)],
     }
     command = f"- command: `{entry['cmd']}`" + (" (profits from a GPU)" if _wants_gpu(name) else "")
-    return [command, *(f"- {title}: {text}" for title, text in parts.items() if text)]
-
-
-def _code(names: Any) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    return [command, *(f"- {title}: {', '.join(texts)}" for title, texts in parts.items() if texts)]
 
 
 def _reads(entry: dict[str, Any]) -> list[str]:
@@ -64,14 +58,10 @@ def _wants_gpu(name: str) -> bool:
 @cache
 def needs() -> dict[str, set[str]]:
     """Return for each stage the stages whose outputs it reads; also of a matrix that is empty in this profile."""
-    paths = {name: (_reads(entry), _writes(entry)) for name, entry in stages().items()}
+    written = [(name, path) for name, entry in stages().items() for path in _writes(entry)]
     return {
-        name: {
-            other
-            for other, (_, written) in paths.items()
-            if other != name and any(_overlap(path, output) for path in reads for output in written)
-        }
-        for name, (reads, _) in paths.items()
+        name: {other for path in _reads(entry) for other, output in written if other != name and _overlap(path, output)}
+        for name, entry in stages().items()
     }
 
 
@@ -91,7 +81,7 @@ def columns() -> list[list[str]]:
     """Order the stages for the picture, column by column."""
     graph = nx.DiGraph([(needed, name) for name, all_needed in needs().items() for needed in all_needed])
     graph.add_nodes_from(stages())
-    row: defaultdict[str, float] = defaultdict(float)
+    row: dict[str, float] = {}
 
     def mean_row(name: str) -> float:
         return sum(row[each] for each in needs()[name]) / max(1, len(needs()[name]))

@@ -10,7 +10,7 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import yaml
@@ -28,7 +28,7 @@ TYPES = {"integer": "whole number", "number": "number", "string": "text", "boole
 PARTLY = {"compress": "Needs the extra `distill` for `--megabytes`, and `onnx` for `--format onnx`."}
 
 WORDS = {"CrawlInput": "crawl input", "Site": "site", "OwnBenchmark": "own benchmark"}
-LIST_PARTS = {"crawl": ("CrawlInput",), "web": ("Site",), "benchmarks": ("OwnBenchmark",)}
+LIST_PARTS = {"crawl": "CrawlInput", "web": "Site", "benchmarks": "OwnBenchmark"}
 SHARED: dict[str, str] = yaml.safe_load((ROOT / "docsite/meanings.yaml").read_text(encoding="utf-8"))
 
 
@@ -58,46 +58,49 @@ def cell(text: str) -> str:
 
 def parameters() -> str:
     """Describe each section of params.yaml: its keys, their defaults, ranges and meanings."""
-    schema = Params.model_json_schema()
-    sections: dict[str, Any] = {name: {} for name in schema["properties"]}
+    sections: dict[str, Any] = {name: {} for name in schema()["properties"]}
     values = completed(sections | read_params(ROOT / "conf/base.yaml"))
-    definitions = schema["$defs"]
     parts: list[str] = []
-    for name, shape in schema["properties"].items():
-        parts += [f"## {name}", "", *_section(name, shape, values.get(name), definitions), ""]
+    for name, shape in schema()["properties"].items():
+        parts += [f"## {name}", "", *_section(name, shape, values.get(name)), ""]
     return "\n".join(parts)
 
 
-def _section(name: str, shape: dict[str, Any], value: Any, definitions: dict[str, Any]) -> Iterator[str]:
-    found = _resolved(shape, definitions)
-    text = found.get("description") or ""
-    if text:
+@cache
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of params.yaml."""
+    return Params.model_json_schema()
+
+
+def _section(name: str, shape: dict[str, Any], value: Any) -> Iterator[str]:
+    found = _resolved(shape)
+    if text := found.get("description"):
         yield from (text.split("\n\n")[0].replace("\n", " "), "")
     fields = found.get("properties")
     if name == "encoders":
         yield "Encoders by name. Each is a transformer, a function or a file of vectors, with the keys of its kind."
         for kind in ("Teacher", "FunctionTeacher", "VectorTeacher"):
-            yield from ("", *_fields(definitions[kind]["properties"], {}, definitions))
+            yield from ("", *_fields(schema()["$defs"][kind]["properties"], {}))
     elif fields is None:
         yield f"{_title(found, name) or 'A name of `encoders`'}: {_value(value)} in `conf/base.yaml`."
     else:
-        yield from _fields(fields, value, definitions)
-    for part in LIST_PARTS.get(name, ()):
-        yield from ("", f"Keys of each {WORDS[part]}:", "", *_fields(definitions[part]["properties"], {}, definitions))
+        yield from _fields(fields, value)
+    if part := LIST_PARTS.get(name):
+        yield from ("", f"Keys of each {WORDS[part]}:", "", *_fields(schema()["$defs"][part]["properties"], {}))
 
 
-def _fields(fields: dict[str, Any], values: Any, definitions: dict[str, Any]) -> Iterator[str]:
+def _fields(fields: dict[str, Any], values: Any) -> Iterator[str]:
     """Yield a table of the keys of a model, with their values if there are any."""
     shown = isinstance(values, dict) and bool(values)
     yield "| parameter | default | range | meaning |" if shown else "| key | range | meaning |"
     yield "| --- | --- | --- | --- |" if shown else "| --- | --- | --- |"
     for key, field in fields.items():
         value = f" {_value(values[key])} |" if shown and key in values else " |" * shown
-        yield f"| `{key}` |{value} {cell(_range(field, definitions))} | {cell(_title(field, key))} |"
+        yield f"| `{key}` |{value} {cell(_range(field))} | {cell(_title(field, key))} |"
 
 
-def _resolved(shape: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    return definitions[shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
+def _resolved(shape: dict[str, Any]) -> dict[str, Any]:
+    return schema()["$defs"][shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
 
 
 def _title(field: dict[str, Any], key: str) -> str:
@@ -118,22 +121,22 @@ def _value(value: Any) -> str:
     return f"`{text.replace('|', chr(92) + '|')}`"
 
 
-def _range(field: dict[str, Any], definitions: dict[str, Any]) -> str:
+def _range(field: dict[str, Any]) -> str:
     """Say which values a field may have.
 
-    >>> _range({"type": "number", "exclusiveMinimum": 0.0}, {}), _range({"enum": ["a", "b"]}, {})
+    >>> _range({"type": "number", "exclusiveMinimum": 0.0}), _range({"enum": ["a", "b"]})
     ('number > 0', '`a`, `b`')
     """
-    field = _resolved(field, definitions)
-    if "anyOf" in field or "oneOf" in field:
-        return " or ".join(dict.fromkeys(_range(each, definitions) for each in field.get("anyOf") or field["oneOf"]))
+    field = _resolved(field)
+    if choices := field.get("anyOf") or field.get("oneOf"):
+        return " or ".join(dict.fromkeys(map(_range, choices)))
     if "enum" in field:
         return ", ".join(f"`{each}`" for each in field["enum"])
     if "const" in field:
         return f"`{field['const']}`"
     kind = field.get("type", "")
     if kind == "array":
-        return f"list of {_range(field.get('items', {}), definitions)}"
+        return f"list of {_range(field.get('items', {}))}"
     if kind == "object":
         title = str(field.get("title", ""))
         if title in WORDS:

@@ -1,11 +1,4 @@
-"""The figures that are saved in git, by name; the pages of the documentation show them.
-
-reports/runs/<profile>.csv      full runs of a profile           reports/pareto.csv      sizes of one student
-reports/runs/domains/*.csv      students of a domain's text      reports/bench.json      speed
-reports/runs/suite/suite.csv    encoders that packages carry     reports/probes.json     what an encoder cannot tell
-reports/runs/levers/*.csv       settings of the student          reports/runs/earlier/   earlier runs on the papers
-reports/published.csv           figures of others, with their source
-"""
+"""The figures that are saved in git, by name (reports/README.md); the pages of the documentation show them."""
 
 import csv
 import json
@@ -22,50 +15,38 @@ from sentence_distillery.io.artifacts import InputError
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"
 
-Key = tuple[str, str, str, str]  # system, dataset, protocol, metric
-
 
 @dataclass(frozen=True)
 class FigureTable:
-    """A table of figures of one run.
+    """A table of figures of one run; a figure is named by its system, dataset, protocol and metric."""
 
-    Attributes:
-        about: Its first line: command, date and machine.
-        rows: Its figures, those of test splits and of texts without labels.
-    """
+    about: str  # its first line: command, date and machine
+    rows: Mapping[tuple[str, ...], Result]  # those of test splits and of texts without labels
 
-    about: str
-    rows: Mapping[Key, Result]
-
-    def value(self, system: str, dataset: str, protocol: str, metric: str) -> float | None:
+    def value(self, *figure: str) -> float | None:
         """Return a figure times 100, None if the run has none."""
-        row = self.rows.get((system, dataset, protocol, metric))
+        row = self.rows.get(figure)
         return None if row is None or row.number is None else 100 * row.number
 
-    def spread(self, system: str, dataset: str, protocol: str, metric: str) -> float | None:
+    def spread(self, *figure: str) -> float | None:
         """Return the standard deviation over the seeds times 100, None for one seed."""
-        row = self.rows.get((system, dataset, protocol, metric))
+        row = self.rows.get(figure)
         return None if row is None or row.spread is None or row.seeds < 2 else 100 * row.spread
 
-    def interval(self, system: str, dataset: str, protocol: str, metric: str) -> tuple[float, float] | None:
+    def interval(self, *figure: str) -> tuple[float, float] | None:
         """Return the ends of the 95 % interval times 100, None if the run has none."""
-        row = self.rows.get((system, dataset, protocol, metric))
+        row = self.rows.get(figure)
         return None if row is None or row.low is None or row.high is None else (100 * row.low, 100 * row.high)
 
 
 @cache
 def run(name: str, several_seeds: bool = False) -> FigureTable:
-    """Read reports/runs/<name>.csv.
+    """Read reports/runs/<name>.csv, such as `domains/medical`; raises InputError if it is not such a table.
 
-    Args:
-        name: Of the table, such as `domains/medical`.
-        several_seeds: Whether the mean over the seeds is meant where the table has one, and not the first training.
-
-    Raises:
-        InputError: If the file is missing or is not such a table.
+    `several_seeds` takes the mean over the seeds where the table has one, and not the first training.
     """
     path = REPORTS / "runs" / f"{name}.csv"
-    rows: dict[Key, Result] = {}
+    rows: dict[tuple[str, ...], Result] = {}
     for row in read_results(path):
         key = (row.system, row.dataset, row.protocol, row.metric)
         if row.split != "dev" and (key not in rows or (several_seeds and row.seeds > rows[key].seeds)):
@@ -100,15 +81,11 @@ def record(name: str) -> Any:
 def size(system: str, precision: str | None = None, dimension: int | None = None) -> dict[str, str]:
     """Return a row of reports/pareto.csv; raises InputError if there is none."""
     for row in table("pareto"):
-        if (
-            row["system"] == system
-            and precision in (None, row["precision"])
-            and str(dimension or row["dimension"]) == row["dimension"]
-        ):
+        shape = (system, precision or row["precision"], str(dimension or row["dimension"]))
+        if shape == (row["system"], row["precision"], row["dimension"]):
             return row
-    raise InputError(
-        f"reports/pareto.csv has no {system} {precision or ''} {dimension or ''}; `make pareto` writes it."
-    )
+    wanted = f"{system} {precision or ''} {dimension or ''}"
+    raise InputError(f"reports/pareto.csv has no {wanted}; `make pareto` writes it.")
 
 
 def published(system: str) -> dict[str, str]:

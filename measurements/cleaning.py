@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -44,24 +45,22 @@ def copies(parts: Sequence[Path], count: int) -> Iterator[pa.Table]:
 def _altered(table: pa.Table, generator: random.Random) -> pa.Table:
     texts = table["text"].to_pylist()
     words = _WORD.findall(" ".join(texts[:100]))
-    altered = [_exchange(text, words, EXCHANGED[row % len(EXCHANGED)], generator) for row, text in enumerate(texts)]
+
+    def exchanged(text: str, share: float) -> str:
+        return _WORD.sub(lambda word: generator.choice(words) if generator.random() < share else word[0], text)
+
+    altered = [exchanged(text, share) if share else text for text, share in zip(texts, cycle(EXCHANGED), strict=False)]
     return table.set_column(table.schema.get_field_index("text"), ARTICLES.field("text"), pa.array(altered))
-
-
-def _exchange(text: str, words: list[str], share: float, generator: random.Random) -> str:
-    if not share:
-        return text
-    return _WORD.sub(lambda word: generator.choice(words) if generator.random() < share else word[0], text)
 
 
 def prepare(directory: Path, count: int) -> float:
     """Write a workspace for `clean` below `directory`; returns the size of its texts in MB."""
-    size = 0
+    size, fingerprints = 0, directory / paths.EVALUATION_FINGERPRINTS
     for number, table in enumerate(copies(table_parts(paths.ARTICLES), count)):
         size += sum(len(text.encode()) for text in table["text"].to_pylist())
         write_table(directory / paths.ARTICLES / f"part-{number:05d}.parquet", table)
-    (directory / paths.EVALUATION_FINGERPRINTS).parent.mkdir(parents=True)
-    shutil.copy(paths.EVALUATION_FINGERPRINTS, directory / paths.EVALUATION_FINGERPRINTS)
+    fingerprints.parent.mkdir(parents=True)
+    shutil.copy(paths.EVALUATION_FINGERPRINTS, fingerprints)
     return size / 1e6
 
 

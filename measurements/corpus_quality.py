@@ -6,15 +6,12 @@ Punkt (trained here, without labels, on the text of EWT's training split; needs 
 (trained on the labels of that split). A row says what a splitter would reach that found every end with a mark (. ! ? …)
 and no other place: in EWT a fifth of the ends have none.
 
-Boilerplate: the lines of the sample that cleaning drops as boilerplate, all in one corpus, so that repeated lines are
-found, too.
+Boilerplate: the lines of the sample that cleaning drops as boilerplate, all in one corpus.
 
 Reads data/samples/lines.csv, UD English EWT below data/external, and the Stanza models of models/syntax; writes
-precision, recall and F1 to reports/corpus_quality.csv, which the report shows. It is not a stage of dvc.yaml, since
-parsing takes minutes and the figures change with the code of `clean` alone.
+precision, recall and F1 to reports/corpus_quality.csv, which the report shows.
 """
 
-import csv
 import importlib
 import itertools
 from collections import Counter
@@ -26,16 +23,19 @@ from typing import Any
 import numpy as np
 import sentencex
 
+from measurements.command import write_rows
 from reproductions.paper3.syntax.parser import load_parser
 from sentence_distillery.corpus.decisions import SENTENCE_REASONS, decide
 from sentence_distillery.corpus.documents import examine, read_lines
 from sentence_distillery.corpus.options import Clean
 from sentence_distillery.corpus.sentences import split_sentences
-from sentence_distillery.io.artifacts import InputError, atomic_file, read_rows
+from sentence_distillery.io.artifacts import InputError, read_rows
 from sentence_distillery.io.unavailable import Unavailable
 from stages import paths
 from stages.params import load_params
 
+SAMPLE = paths.SAMPLES / "lines.csv"  # document, source, boilerplate (1 or 0), text with END between sentences
+TREEBANK = paths.EXTERNAL / "ud-english-ewt"  # en_ewt-ud-<split>.conllu
 COLUMNS = ("task", "set", "system", "precision", "recall", "f1", "n", "note")
 END = " | "  # of a sentence, in the sample
 MARKS, CLOSING = ".!?…", "\"'”’)] "  # before a sentence end; the characters that may be between
@@ -43,18 +43,6 @@ LONGEST = 400  # words of a sentence; a parser needs it, a splitter does not
 
 Splitter = Callable[[str], list[str]]
 Row = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Files that the figures are computed on."""
-
-    sample: Path  # CSV: document, source, boilerplate (1 or 0), text with END between sentences
-    treebank: Path  # directory of UD English EWT's en_ewt-ud-<split>.conllu
-    parser: Path  # directory of Stanza models, which may be absent
-
-
-SOURCES = Sources(paths.SAMPLES / "lines.csv", paths.EXTERNAL / "ud-english-ewt", paths.PARSER)
 
 
 @dataclass(frozen=True)
@@ -81,10 +69,11 @@ class Line:
 
 def paragraph(sentences: Sequence[str], after: Sequence[str]) -> Paragraph:
     """Join sentences, each with the space after it, to a paragraph."""
-    text = "".join(itertools.chain.from_iterable(zip(sentences, after, strict=True)))
-    lengths = [len(sentence) + len(space) for sentence, space in zip(sentences, after, strict=True)]
-    ends = (end - len(space) for end, space in zip(itertools.accumulate(lengths), after, strict=True))
-    return Paragraph(text.rstrip(), frozenset(list(ends)[:-1]))
+    text, ends = "", list[int]()
+    for sentence, space in zip(sentences, after, strict=True):
+        ends.append(len(text) + len(sentence))
+        text += sentence + space
+    return Paragraph(text.rstrip(), frozenset(ends[:-1]))
 
 
 def read_sample(path: Path) -> list[Line]:
@@ -120,11 +109,7 @@ def inner_ends(text: str, sentences: Sequence[str]) -> set[int]:
 
 
 def figures(right: int, found: int, expected: int) -> Row:
-    """Compute precision, recall and F1, in [0, 1], with n = `expected`; an empty figure has its reason as the note.
-
-    >>> figures(right=0, found=0, expected=4)
-    {'precision': '', 'recall': '0.0000', 'f1': '0.0000', 'n': '4', 'note': 'none was found'}
-    """
+    """Compute precision, recall and F1, in [0, 1], with n = `expected`; an empty figure has its reason as the note."""
     parts = {"precision": (right, found), "recall": (right, expected), "f1": (2 * right, found + expected)}
     shares = {name: f"{share / whole:.4f}" if whole else "" for name, (share, whole) in parts.items()}
     note = "there are none" if not expected else "none was found" if not found else ""
@@ -152,21 +137,19 @@ def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
     sources = np.array([names.index(document[0].source) for document in documents], np.int32)
     examined = examine((0, texts), clean.language, clean.minimum_tokens, clean.maximum_tokens)
     decisions = decide(examined.documents, examined.sentences, sources, np.array([], np.uint64), clean)
+    columns = (examined.table[name].to_pylist() for name in ("document", "text"))
     kept = {
         (document, text)
-        for document, text, code in zip(
-            examined.table["document"].to_pylist(), examined.table["text"].to_pylist(), decisions.sentences, strict=True
-        )
+        for document, text, code in zip(*columns, decisions.sentences, strict=True)
         if not SENTENCE_REASONS[code].startswith("boilerplate")
     }
-    right = dropped = 0
+    dropped = []
     for number, document in enumerate(documents):
         for line in document:
             sentences = itertools.chain.from_iterable(read_lines(line.paragraph.text, clean.language, Counter()))
             if not any((number, sentence) in kept for sentence in sentences):
-                dropped += 1
-                right += line.boilerplate
-    return figures(right, dropped, sum(line.boilerplate for line in lines))
+                dropped.append(line)
+    return figures(sum(line.boilerplate for line in dropped), len(dropped), sum(line.boilerplate for line in lines))
 
 
 def punkt(treebank: Path) -> Splitter | Unavailable:
@@ -190,23 +173,18 @@ def stanza(directory: Path) -> Splitter | Unavailable:
     return lambda text: [sentence.text for sentence in pipeline(text, processors="tokenize").sentences]
 
 
-def rows(clean: Clean, sources: Sources) -> Iterator[Row]:
-    """Score all systems on all sets.
-
-    `clean`: Thresholds of cleaning; `sources`: files that the figures are computed on. Yields a row with COLUMNS for
-    each figure; a system that is not available has a note instead. Raises InputError if the sample or the treebank is
-    absent.
-    """
-    lines = read_sample(sources.sample)
+def rows(clean: Clean) -> Iterator[Row]:
+    """Yield the scores of all systems on all sets, or why there are none; raises InputError if a set is absent."""
+    lines = read_sample(SAMPLE)
     sets = {
         "sample": [line.paragraph for line in lines if not line.boilerplate],
-        "UD English EWT test": list(read_treebank(sources.treebank, "test")),
+        "UD English EWT test": list(read_treebank(TREEBANK, "test")),
     }
     systems: dict[str, Splitter | Unavailable] = {
         "clean": lambda text: split_sentences(text, "en"),
         "sentencex": lambda text: [sentence.strip() for sentence in sentencex.segment("en", text) if sentence.strip()],
-        "Punkt": punkt(sources.treebank),
-        "Stanza": stanza(sources.parser),
+        "Punkt": punkt(TREEBANK),
+        "Stanza": stanza(paths.PARSER),
     }
     for (name, paragraphs), (system, split) in itertools.product(sets.items(), systems.items()):
         if isinstance(split, Unavailable):
@@ -220,11 +198,8 @@ def rows(clean: Clean, sources: Sources) -> Iterator[Row]:
 
 
 def main() -> None:
-    scores = list(rows(load_params().clean, SOURCES))
-    with atomic_file(paths.CORPUS_QUALITY) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(scores)
+    scores = list(rows(load_params().clean))
+    write_rows(paths.CORPUS_QUALITY, scores, COLUMNS)
     for score in scores:
         print("  ".join(score[column] for column in COLUMNS))
 

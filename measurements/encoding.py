@@ -7,12 +7,10 @@
     teacher                its tokenizer and transformer, batches of similar length; sentences only
 
 Every system encodes the same sentences of the corpus in one process, with as many threads as it starts by default, and
-then the same documents, which are sentences in a row. Runs alternate, system by system, so that a drift of the
-machine's speed affects all of them; the median of the runs is reported, with the fastest and the slowest.
-`own_is_times_as_fast` is the median of the ratios within a run, which neighbours on a busy machine disturb less than
-the ratio of medians; both are in the file. The process keeps the memory that a system frees: a virtual machine would
-return it to its host, and to take it again costs as much as encoding. A process of its own encodes a long stream and
-says how its memory grew.
+then the same documents, which are sentences in a row. Runs alternate. `own_is_times_as_fast` is the median of the
+ratios within a run, which neighbours on a busy machine disturb less than the ratio of medians. The process keeps the
+memory that a system frees: a virtual machine would return it to its host, and to take it again costs as much as
+encoding. A process of its own encodes a long stream and says how its memory grew.
 """
 
 import argparse
@@ -26,19 +24,21 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
 from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
+from measurements.command import refusals
 from reproductions.systems.registration import load_variant
 from reproductions.systems.systems import StudentSystem
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.present import read_corpus
-from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.io.artifacts import write_json
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.stopwatch import Timing, in_turns
 from sentence_distillery.teachers.transformer import load_encoder
@@ -67,21 +67,14 @@ def keep_memory() -> None:
         libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
-def repeated(sentences: list[str], count: int) -> list[str]:
-    """Return `count` sentences: the corpus from its beginning, repeated if it is shorter."""
-    return [sentences[index % len(sentences)] for index in range(count)]
-
-
 def documents(sentences: list[str], count: int) -> list[str]:
     """Return `count` documents of DOCUMENT characters or more, each of sentences that follow one another."""
-    made: list[str] = []
-    stream = cycle(sentences)
-    while len(made) < count:
-        part: list[str] = []
-        while sum(map(len, part)) < DOCUMENT:
-            part.append(next(stream))
-        made.append(" ".join(part))
-    return made
+    made, stream = list[list[str]](), cycle(sentences)
+    for _ in range(count):
+        made.append([])
+        while sum(map(len, made[-1])) < DOCUMENT:
+            made[-1].append(next(stream))
+    return list(map(" ".join, made))
 
 
 def systems(directory: Path) -> dict[str, Encode]:
@@ -101,7 +94,7 @@ def systems(directory: Path) -> dict[str, Encode]:
     }
 
 
-def in_model2vec(encoder: StaticEncoder) -> Encode:
+def in_model2vec(encoder: StaticEncoder) -> Any:
     """Return model2vec's encoding with the table of an encoder."""
     model = StaticModel(np.ascontiguousarray(encoder.table), encoder.tokenizer, normalize=True)
     return partial(model.encode, batch_size=BATCH, use_multiprocessing=False)
@@ -114,10 +107,7 @@ def agreement(encoders: dict[str, Encode], sentences: list[str]) -> float:
 
 
 def report(timings: Mapping[str, Timing], counts: Mapping[str, int]) -> dict[str, dict[str, float]]:
-    """Summarise sentences a second: median, slowest and fastest, and how many times as fast as each system own is.
-
-    `counts` is how many sentences a run of each system encodes.
-    """
+    """Summarise sentences a second, and how many times as fast own is; `counts` are the sentences of a run."""
     own, own_count = timings["own"], counts["own"]
     return {
         name: {
@@ -132,10 +122,7 @@ def report(timings: Mapping[str, Timing], counts: Mapping[str, int]) -> dict[str
 
 
 def load_milliseconds(directory: Path) -> dict[str, float]:
-    """Time fresh processes, medians: the import, loading, the first vector, and one of a word that has to be cut.
-
-    `load` imports NumPy, and reads the model meanwhile. Modules are compiled before, as pip does when it installs them.
-    """
+    """Time fresh processes, medians: the import, loading, the first vector, and one of a word that has to be cut."""
     code = (
         "import time; t = [time.perf_counter()]; from sentence_distillery import load; t.append(time.perf_counter()); "
         f"own = load({str(directory)!r}); t.append(time.perf_counter()); "
@@ -143,7 +130,7 @@ def load_milliseconds(directory: Path) -> dict[str, float]:
         "own.encode(['Ünknownable wörds.']); t.append(time.perf_counter()); "
         "print(*(1000 * (b - a) for a, b in zip(t, t[1:])))"
     )
-    with tempfile.TemporaryDirectory() as compiled:
+    with tempfile.TemporaryDirectory() as compiled:  # by the first process, as pip does when it installs modules
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = compiled
         run = partial(subprocess.check_output, [sys.executable, "-c", code], text=True, env=environment)
@@ -159,8 +146,7 @@ def stream_memory(directory: Path, corpus: list[str], count: int) -> dict[str, f
         file.writelines(f"{sentence}\n" for sentence in corpus)
         file.flush()
         command = [sys.executable, "-m", "measurements.stream", str(directory), file.name, "--sentences", str(count)]
-        found: dict[str, float] = json.loads(subprocess.check_output(command, text=True))
-    return found
+        return cast(dict[str, float], json.loads(subprocess.check_output(command, text=True)))
 
 
 def machine() -> dict[str, object]:
@@ -196,13 +182,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=RUNS)
     options = parser.parse_args()
     keep_memory()
-    try:
+    with refusals("bench"):
         corpus = read_corpus(paths.SENTENCES)
-        sentences, long = repeated(corpus, options.sentences), documents(corpus, options.documents)
+        sentences = list(islice(cycle(corpus), options.sentences))  # repeated if the corpus is shorter
+        long = documents(corpus, options.documents)
         encoders = systems(options.model)
         difference = agreement(encoders, sentences[:2_000])
-    except InputError as error:
-        sys.exit(f"bench: {error}")
     result = {
         "model": str(options.model),
         "sentences": len(sentences),

@@ -23,12 +23,7 @@ PROTOCOL, METRIC = "labels of pairs", "accuracy"
 def entailment(
     train: PairSet, scored: PairSet, system: str, encoder: Encoder | Unavailable
 ) -> tuple[list[Result], Floats | None]:
-    """Predict the label of each pair.
-
-    `train`: the pairs to learn from, with labels; `scored`: the pairs whose labels are predicted; `system`: the
-    encoder's name in the results; `encoder`: it, or why there is none. Returns the accuracy in [0, 1] with its 95 %
-    interval, and the accuracy in each draw of the pairs, (draws,).
-    """
+    """Learn labels from `train`, and return the accuracy on `scored` with its interval, and that of each draw."""
     row = Result(system, SET, scored.split, PROTOCOL, METRIC, 0.0, len(scored.sentences1))
     if isinstance(encoder, Unavailable):
         return [replace(row, value=encoder)], None

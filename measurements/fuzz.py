@@ -7,21 +7,17 @@ Texts are drawn from all of Unicode, from its odd corners (marks, jamo, signs, e
 time, from the vocabulary's own words and terms, and mutated from files if some are given. For each text the tokens must
 be the same, whichever model; vectors, of one batch in five, must be within 1e-6. A vocabulary of another model, in the
 form of BERT's vocab.txt, is tried in lower case and with vectors drawn at random. The first text that differs is
-printed, cut to the part that does, and ends the run.
+printed and ends the run. A line says when a seed is done, so that a run that was stopped goes on from the next one.
 
-Each seed draws so many texts, and a line says when it is done: a run that was stopped goes on from the seed that
-follows. Most of the time is the tokenizer's, which uses all cores unless TOKENIZERS_PARALLELISM is false.
-
---alone compares nothing, so that a core with sanitizers reads many more texts in the same time.
-
-`make fuzz` also runs it on a core that was compiled with the sanitizers of addresses and of undefined behaviour.
+`make fuzz` also runs it on a core with the sanitizers of addresses and of undefined behaviour; --alone compares
+nothing, so that such a core reads many more texts in the same time.
 """
 
 import argparse
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -36,57 +32,22 @@ from sentence_distillery.io.ragged import TokenIds
 
 BATCH = 2_000
 TOLERANCE = 1e-6
-CORNERS = (
-    (0x20, 0x7F),
-    (0x00, 0x100),
-    (0x300, 0x370),
-    (0x600, 0x900),
-    (0x900, 0x1200),
-    (0x1100, 0x1200),
-    (0x1AB0, 0x1B00),
-    (0x1E00, 0x2000),
-    (0x2000, 0x2100),
-    (0x2300, 0x2C00),
-    (0x3000, 0x3100),
-    (0xA800, 0xAA00),
-    (0xAC00, 0xD7A4),
-    (0xD800, 0xE000),
-    (0xF900, 0x10000),
-    (0x10A00, 0x11F00),
-    (0x1D100, 0x1D800),
-    (0x1F000, 0x1FB00),
-    (0x20000, 0x30000),
-    (0xE0000, 0xE0200),
-)
-SCRIPTS = (  # the letters of one script, with their marks and digits
-    (0x61, 0x7B),
-    (0xC0, 0x250),
-    (0x370, 0x400),
-    (0x400, 0x530),
-    (0x531, 0x58A),
-    (0x591, 0x5F5),
-    (0x610, 0x6D4),
-    (0x900, 0x970),
-    (0x980, 0x9FF),
-    (0xA01, 0xA77),
-    (0xB82, 0xBFB),
-    (0xC00, 0xC7F),
-    (0xD00, 0xD80),
-    (0xE01, 0xE5C),
-    (0xE81, 0xEE0),
-    (0xF00, 0xFBD),
-    (0x1000, 0x10A0),
-    (0x10A0, 0x1100),
-    (0x1200, 0x139A),
-    (0x1780, 0x17FA),
-    (0x1820, 0x18AB),
-    (0x1B00, 0x1B4D),
-    (0x1EA0, 0x1F00),
-    (0x3041, 0x3100),
-    (0x4E00, 0xA000),
-    (0xAC00, 0xD7A4),
-    (0xFF01, 0xFFDD),
-)
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Read spans of code points, in hexadecimal; the last one of each is left out."""
+    return [(int(first, 16), int(last, 16)) for first, _, last in (span.partition("-") for span in text.split())]
+
+
+CORNERS = spans("""
+    20-7F 00-100 300-370 600-900 900-1200 1100-1200 1AB0-1B00 1E00-2000 2000-2100 2300-2C00 3000-3100 A800-AA00
+    AC00-D7A4 D800-E000 F900-10000 10A00-11F00 1D100-1D800 1F000-1FB00 20000-30000 E0000-E0200
+""")  # of Unicode
+SCRIPTS = spans("""
+    61-7B C0-250 370-400 400-530 531-58A 591-5F5 610-6D4 900-970 980-9FF A01-A77 B82-BFB C00-C7F D00-D80 E01-E5C
+    E81-EE0 F00-FBD 1000-10A0 10A0-1100 1200-139A 1780-17FA 1820-18AB 1B00-1B4D 1EA0-1F00 3041-3100 4E00-A000
+    AC00-D7A4 FF01-FFDD
+""")  # the letters of one script, with their marks and digits
 SIGNS = " .,-+#@_/&:'!?()[]\t\n"
 TERMS = [*["c++", "c#", ".net", "e-mail", "1.5", "5.3", "u.s", "@user", "#metoo", "covid-19", "a.b.c", "a_b"], *"😀❤👍"]
 RAMBLING = ["naïve", "한글", "漢字", "เรือ", "か\u3099", "a\u0301\u0328", *"ﬁ½İßǄﷺ각ö᭄〮"]
@@ -96,12 +57,9 @@ def models() -> dict[str, StaticEncoder]:
     """Return the released model in several precisions, and some of odd tokens and terms, one with a hidden layer."""
     released = load("released")
     rng = np.random.default_rng(0)
-    odd = list(
-        dict.fromkeys(
-            [UNKNOWN, *TERMS, *"abcdefxyz0123456789é漢δ", "storm", "naive", "u", "s", "net", "le", "ri", "เ", "한", "᭄a"]
-            + [CONTINUATION + piece for piece in (*"abcdefxyz0123456789δ", "ing", "orm", "เ", "รือ", "\u302e", "ᆨ")]
-        )
-    )
+    whole = (*"abcdefxyz0123456789é漢δ", "storm", "naive", "u", "s", "net", "le", "ri", "เ", "한", "᭄a")
+    pieces = (*"abcdefxyz0123456789δ", "ing", "orm", "เ", "รือ", "\u302e", "ᆨ")
+    odd = list(dict.fromkeys([UNKNOWN, *TERMS, *whole, *(CONTINUATION + piece for piece in pieces)]))
     table = rng.normal(size=(len(odd), 21)).astype(np.float32)
     table[0] = 0
     hidden = (rng.normal(size=(21, 37)).astype(np.float32), rng.normal(size=(37, 21)).astype(np.float32))
@@ -124,18 +82,16 @@ def in_bert(encoder: StaticEncoder) -> StaticEncoder:
 
 def foreign(path: Path, number: int) -> StaticEncoder:
     """Return an encoder of the tokens of another model, with this library's normalizer or BERT's."""
-    tokens = (line.rstrip("\n").lower() for line in path.read_text(encoding="utf-8").split("\n"))
-    kept = [UNKNOWN, *(token for token in tokens if token and is_kept(token))]
-    words = list(dict.fromkeys(kept))
+
+    def is_kept(token: str) -> bool:  # here punctuation has no vector
+        return token.startswith(CONTINUATION) or is_term(token) or not any(map(is_punctuation, token))
+
+    tokens = path.read_text(encoding="utf-8").lower().split("\n")
+    words = list(dict.fromkeys([UNKNOWN, *(token for token in tokens if token and is_kept(token))]))
     table = np.random.default_rng(number).integers(-127, 128, (len(words), 8 * number + 8)).astype(np.int8)
     table[0] = 0
     encoder = StaticEncoder(static_tokenizer(words), table)
     return in_bert(encoder) if number % 2 else encoder
-
-
-def is_kept(token: str) -> bool:
-    """Tell whether a token of BERT's is one in this library, where punctuation has no vector."""
-    return token.startswith(CONTINUATION) or is_term(token) or not any(map(is_punctuation, token))
 
 
 def texts(rng: random.Random, words: list[str], lines: list[str]) -> Iterator[str]:
@@ -158,29 +114,28 @@ def texts(rng: random.Random, words: list[str], lines: list[str]) -> Iterator[st
 
 def in_script(rng: random.Random) -> str:
     """Draw words of one script, some with a word of ASCII or a sign between them."""
-    first, last = rng.choice(SCRIPTS)
-    drawn = []
+    span, drawn = rng.choice(SCRIPTS), ""
     for _ in range(rng.randrange(1, 12)):
-        drawn += ["".join(chr(rng.randrange(first, last)) for _ in range(rng.randrange(1, 9)))]
-        drawn += [rng.choice([" ", " ", " ", *SIGNS, " storm "])]
-    return "".join(drawn)
+        drawn += "".join(chr(rng.randrange(*span)) for _ in range(rng.randrange(1, 9)))
+        drawn += rng.choice([" ", " ", " ", *SIGNS, " storm "])
+    return drawn
 
 
 def mutated(rng: random.Random, text: str) -> str:
     """Delete, repeat, insert or swap a few characters."""
-    characters = list(text)
     for _ in range(rng.randrange(1, 6)):
-        place = rng.randrange(len(characters) + 1)
-        choice = rng.randrange(4)
-        if choice == 0:
-            del characters[place : place + rng.randrange(1, 4)]
-        elif choice == 1:
-            characters[place:place] = characters[max(place - 5, 0) : place] * rng.randrange(1, 3)
-        elif choice == 2:
-            characters.insert(place, chr(rng.randrange(*rng.choice(CORNERS))))
-        else:
-            characters.insert(place, rng.choice(SIGNS + "".join(TERMS)))
-    return "".join(characters)
+        place = rng.randrange(len(text) + 1)
+        before, after = text[:place], text[place:]
+        match rng.randrange(4):
+            case 0:
+                text = before + after[rng.randrange(1, 4) :]
+            case 1:
+                text = before + before[-5:] * rng.randrange(1, 3) + after
+            case 2:
+                text = before + chr(rng.randrange(*rng.choice(CORNERS))) + after
+            case _:
+                text = before + rng.choice(SIGNS + "".join(TERMS)) + after
+    return text
 
 
 def read_alone(encoder: StaticEncoder, batch: list[str]) -> None:
@@ -232,30 +187,19 @@ def lines_of(paths: list[Path]) -> list[str]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        table = pq.read_table(path)
-        for name, kind in zip(table.schema.names, table.schema.types, strict=True):
-            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-                found += filter(None, table[name].to_pylist())
+        for column in pq.read_table(path).columns:
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                found += filter(None, column.to_pylist())
     return found
 
 
-def drawn(seed: int, words: list[str], lines: list[str], number: int) -> Iterator[str]:
-    """Draw the texts of a seed."""
-    return islice(texts(random.Random(seed), words, lines), number)
-
-
 def try_all(encoder: StaticEncoder, stream: Iterator[str], share: int | None, name: str) -> int:
-    """Try texts, and count them.
+    """Try texts, and count them; one batch in `share` has its vectors compared, None compares nothing.
 
-    `encoder`: the model; `stream`: the texts; `share`: one batch of so many has its vectors compared; None compares
-    nothing; `name`: the model's name, for the message if something differs. Raises SystemExit: At the first text that
-    differs, with a message that shows it.
+    Raises SystemExit at the first text that differs, with a message that shows it.
     """
     tried = 0
-    for number in count():
-        batch = list(islice(stream, BATCH))
-        if not batch:
-            break
+    for number, batch in enumerate(iter(lambda: list(islice(stream, BATCH)), [])):
         tried += len(batch)
         if share is None:
             read_alone(encoder, batch)
@@ -267,17 +211,11 @@ def try_all(encoder: StaticEncoder, stream: Iterator[str], share: int | None, na
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare the native core with tokenizers and NumPy.")
     parser.add_argument("--texts", type=int, default=200_000, help="random texts for each model and seed")
-    parser.add_argument(
-        "--seeds", type=int, nargs=2, default=[0, 1], metavar=("FIRST", "STOP"), help="seeds, the last one left out"
-    )
+    parser.add_argument("--seeds", type=int, nargs=2, default=[0, 1], metavar=("FIRST", "STOP"), help="without STOP")
     parser.add_argument("--share", type=int, default=5, help="one batch of so many has its vectors compared")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="of the models here; by default all")
-    parser.add_argument(
-        "--from", dest="files", type=Path, nargs="*", default=[], help="files whose texts are all tried"
-    )
-    parser.add_argument(
-        "--vocabularies", type=Path, nargs="*", default=[], help="files with a token in each line, of other models"
-    )
+    parser.add_argument("--from", dest="files", type=Path, nargs="*", default=[], help="files, all of whose texts")
+    parser.add_argument("--vocabularies", type=Path, nargs="*", default=[], help="of other models, a token a line")
     parser.add_argument("--alone", action="store_true", help="compare nothing")
     options = parser.parse_args()
     if loading.core() is None:
@@ -285,13 +223,14 @@ def main() -> None:
     lines, own = lines_of(options.files), models()
     if unknown := set(options.models or []) - own.keys():
         sys.exit(f"fuzz: no model {', '.join(sorted(unknown))}; there are {', '.join(own)}.")
-    others = {path.name: foreign(path, number) for number, path in enumerate(options.vocabularies)}
-    for name, encoder in {**{name: own[name] for name in options.models or own}, **others}.items():
+    chosen = {name: own[name] for name in options.models or own}
+    chosen |= {path.name: foreign(path, number) for number, path in enumerate(options.vocabularies)}
+    for name, encoder in chosen.items():
         assert encoder.model.tokens.native is not None, name
         words = named(encoder, range(1, len(encoder.stored)))
-        sources = {f"seed {seed}": drawn(seed, words, lines, options.texts) for seed in range(*options.seeds)}
-        if lines:
-            sources = {"files": iter(lines), **sources}
+        sources: dict[str, Iterator[str]] = {"files": iter(lines)} if lines else {}
+        for seed in range(*options.seeds):
+            sources[f"seed {seed}"] = islice(texts(random.Random(seed), words, lines), options.texts)
         for source, stream in sources.items():
             tried = try_all(encoder, stream, None if options.alone else options.share, name)
             print(f"{name}, {source}: {tried:,} texts, {'read' if options.alone else 'the same'}", flush=True)

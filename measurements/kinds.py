@@ -3,13 +3,11 @@
     python -m measurements.kinds --from <directory with texts, suite, multilingual and benchmarks>
 
 A kind whose files are not there is left out. Each system has one core and one process, the same texts and the same
-table. Runs alternate. What counts is the time of the processor, which other programs on a busy machine disturb
-less than the clock; on a quiet one both are the same. Texts are read in parts of 1,024, and the fastest run of each
-part counts, for both sides: what others do can only add to it.
+table. Runs alternate. What counts is the time of the processor, and the fastest run of each part of 1,024 texts: what
+other programs do can only add to it.
 
-The native core remembers words. So each text is new to it: after a run that brings the tables into the processor's
-cache, it is made anew, reads every second part, and is timed with the others, then the other way round. "own again"
-has read the same texts.
+The native core remembers words. So each text is new to it: it is made anew, reads every second part, and is timed with
+the others, then the other way round. "own again" has read the same texts.
 
 Further: one text a call, and the first call after loading.
 """
@@ -27,21 +25,19 @@ import json  # noqa: E402
 import keyword  # noqa: E402
 import pickle  # noqa: E402
 import re  # noqa: E402
-import statistics  # noqa: E402
 import sysconfig  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable, Iterable, Iterator  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
 from functools import partial  # noqa: E402
 from itertools import chain, islice, product  # noqa: E402
 from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+from statistics import geometric_mean, mean  # noqa: E402
+from typing import Any, NamedTuple  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from model2vec import StaticModel  # noqa: E402
 
-from measurements.encoding import Encode, keep_memory, machine  # noqa: E402
+from measurements.encoding import BATCH, Encode, in_model2vec, keep_memory, machine  # noqa: E402
 from sentence_distillery.encoder.static_encoder import StaticEncoder  # noqa: E402
 from sentence_distillery.encoder.tokenizer import is_emoji  # noqa: E402
 from sentence_distillery.io.artifacts import write_json  # noqa: E402
@@ -53,7 +49,6 @@ TEXTS = 5_000
 RUNS = 9
 CALLS = 2_000
 FEW = 10_000
-BATCH = 1_024
 SHORT = "How do I get a replacement for the card that was stolen?"
 
 Kinds = dict[str, Callable[[Path], Iterable[str]]]
@@ -92,10 +87,9 @@ def signatures(place: Path) -> Iterator[str]:
 
 def with_emoji(place: Path) -> list[str]:
     """Read the messages that have an emoji."""
-    texts = column(place / "texts/tweets.parquet", "text") + lines(
-        place / "suite/classification/tweet_emotion/train_text.txt"
-    )
-    return [text for text in texts if any(is_emoji(character) for character in text)]
+    texts = column(place / "texts/tweets.parquet", "text")
+    texts += lines(place / "suite/classification/tweet_emotion/train_text.txt")
+    return [text for text in texts if any(map(is_emoji, text))]
 
 
 KINDS: Kinds = {
@@ -131,12 +125,10 @@ def seconds(encode: Encode, texts: list[str]) -> float:
     return time.process_time() - start
 
 
-@dataclass(frozen=True)
-class System:
-    """An encoder."""
+class System(NamedTuple):
+    """How an encoder encodes texts, and how it is prepared by the parts that it is not timed with."""
 
-    encode: Encode  # Encodes a list of texts
-    # Brings it to the state in which it is timed, given the parts of the text that it is not timed with
+    encode: Encode
     before: Callable[[list[list[str]]], None]
 
 
@@ -153,16 +145,12 @@ def forget(encoder: StaticEncoder, parts: list[list[str]]) -> None:
 
 
 def compared(systems: dict[str, System], texts: list[str], runs: int) -> dict[str, float]:
-    """Time the systems in turns, part by part; returns the sum of the fastest run of each part, in seconds.
-
-    Each one reads all parts, since another one's data are in the processor's cache, then prepares with every second
-    part, and is timed with the others.
-    """
+    """Time the systems in turns, part by part; returns the sum of the fastest run of each part, in seconds."""
     size = min(BATCH, -(-len(texts) // 2))
     parts = [texts[start : start + size] for start in range(0, len(texts), size)]
     fastest = {name: [float("inf")] * len(parts) for name in systems}
     for _, (name, system), first in product(range(runs), systems.items(), (0, 1)):
-        read(system.encode, parts)
+        read(system.encode, parts)  # since another one's data are in the processor's cache
         system.before(parts[1 - first :: 2])
         for place in range(first, len(parts), 2):
             fastest[name][place] = min(fastest[name][place], seconds(system.encode, parts[place]))
@@ -174,8 +162,8 @@ def row(systems: dict[str, System], texts: list[str], runs: int) -> dict[str, fl
     taken = compared(systems, texts, runs)
     return {
         "texts": len(texts),
-        "mean_characters": round(statistics.mean(map(len, texts)), 1),
-        "ascii": round(statistics.mean(text.isascii() for text in texts), 3),
+        "mean_characters": round(mean(map(len, texts)), 1),
+        "ascii": round(mean(text.isascii() for text in texts), 3),
         **{name: round(len(texts) / each, 0) for name, each in taken.items()},
         "times": round(taken["model2vec"] / taken["own"], 1),
         "times_again": round(taken["model2vec"] / taken["own again"], 1),
@@ -201,11 +189,6 @@ def first_call(encoder: StaticEncoder, texts: list[str]) -> dict[str, float]:
     return {"first": round(len(texts) / first, 0), "second": round(len(texts) / second, 0)}
 
 
-def geometric_mean(values: Iterable[float]) -> float:
-    """Compute the geometric mean of positive numbers."""
-    return round(statistics.geometric_mean(values), 1)
-
-
 def show(rows: dict[str, dict[str, float]]) -> None:
     """Print the figures of all kinds."""
     for name, found in rows.items():
@@ -223,27 +206,26 @@ def main() -> None:
     options = parser.parse_args()
     keep_memory()
     own, search = (StaticEncoder.load(name) for name in ("released", "released-search"))
-    peer = StaticModel(np.ascontiguousarray(own.table), own.tokenizer, normalize=True)
-    in_model2vec = partial(peer.encode, batch_size=BATCH, use_multiprocessing=False)
-    again = StaticEncoder.load("released")
+    peer, again = in_model2vec(own), StaticEncoder.load("released")
     systems = {
         "own": System(own.encode, partial(forget, own)),
         "own again": System(again.encode, partial(read, again.encode)),
         "own for search": System(search.encode, partial(forget, search)),
-        "model2vec": System(in_model2vec, partial(read, in_model2vec)),
+        "model2vec": System(peer, partial(read, peer)),
     }
     kinds = {name: found for name, read in KINDS.items() if (found := texts_of(read, options.place))}
     rows: dict[str, dict[str, float]] = {}
     for name in track(kinds, len(kinds), "kinds"):
         rows[name] = row(systems, kinds[name], options.runs)
+    times = {ratio: [each[ratio] for each in rows.values()] for ratio in ("times", "times_again", "times_for_search")}
     few = kinds.get("bank questions", kinds["identifiers"])
     result: dict[str, Any] = {
         "kinds": rows,
-        "geometric_mean": geometric_mean(found["times"] for found in rows.values()),
-        "smallest": min(found["times"] for found in rows.values()),
-        "geometric_mean_again": geometric_mean(found["times_again"] for found in rows.values()),
-        "geometric_mean_for_search": geometric_mean(found["times_for_search"] for found in rows.values()),
-        "smallest_for_search": min(found["times_for_search"] for found in rows.values()),
+        "geometric_mean": round(geometric_mean(times["times"]), 1),
+        "smallest": min(times["times"]),
+        "geometric_mean_again": round(geometric_mean(times["times_again"]), 1),
+        "geometric_mean_for_search": round(geometric_mean(times["times_for_search"]), 1),
+        "smallest_for_search": min(times["times_for_search"]),
         "one_text_microseconds": {
             name: one_a_call(systems[name].encode)  # type: ignore[arg-type]
             for name in ("own", "own for search", "model2vec")

@@ -1,16 +1,14 @@
 """How many dimensions should the lexical channel have, and which weight? `python -m measurements.lexical_channel FROM`.
 
-Takes the released encoder with each of WEIGHTS, of PAIRS and of DIMENSIONS of its channel, and scores it on the sets of
-`release.gate`, without a test split. `lexical-channel.csv` in `--output` has the figures, with those of the encoder
-without the channel, and `lexical-channel-differences.csv` how each differs from that one by kind of task.
+Takes the released encoder with each of WEIGHTS, of PAIRS and of DIMENSIONS of its channel, and compares it with the one
+without the channel.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 
-from measurements.equal_bytes import argument_parser, parsed, write_comparison
+from measurements.command import parsed, refusals
+from measurements.equal_bytes import argument_parser, write_comparison
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.io.artifacts import InputError
 
 WEIGHTS = (0.3, 0.5, 0.8, 1.0, 1.2, 1.4)  # with the dimension of the released channel
 PAIRS = ((0.3, 1.2), (0.5, 1.2), (0.8, 1.2), (0.5, 2.0))  # of short and of long texts
@@ -20,11 +18,9 @@ DIMENSIONS = (256, 512, 1024, 2048)  # with the weight of "released-search"
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(argument_parser("Compare dimensions and weights of the lexical channel."), arguments)
     found = {shape(encoder): encoder for encoder in encoders()}
-    about = "python -m measurements.lexical_channel FROM"
-    try:
+    with refusals("lexical_channel"):
+        about = "python -m measurements.lexical_channel FROM"
         write_comparison("lexical-channel", found, "none: released", options, about)
-    except InputError as error:
-        sys.exit(f"lexical_channel: {error}")
 
 
 def encoders() -> Iterator[StaticEncoder]:

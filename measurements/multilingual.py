@@ -4,14 +4,12 @@ Writes reports/multilingual.csv: a line for each encoder and language, on the se
 `measurements.release.multilingual.evaluation` describes. English is measured on STS-B alone. The speed is that on
 Tatoeba's sentences, new to the encoder, by the time of the processor; runs of ours and of model2vec alternate.
 
-model2vec is made as `model2vec.distill` makes it, with the functions and defaults of that package: the teacher's vector
-of each token alone, principal components, and less weight for the tokens that come first in the vocabulary. `distill`
-itself wants a transformer, and no package has one of several languages. So the teacher is USE multilingual, as ours,
-and the vocabulary is ours.
+model2vec is made as `model2vec.distill` makes it, with the functions and defaults of that package. `distill` itself
+wants a transformer, and no package has one of several languages. So the teacher is USE multilingual, as ours, and the
+vocabulary is ours.
 """
 
 import argparse
-import csv
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,16 +20,18 @@ from typing import Any, Final
 import numpy as np
 from tokenizers import Tokenizer
 
+from measurements.command import write_rows
 from measurements.peers import PEERS
 from measurements.release.multilingual.build import COUNTS, Plan, examples, fitted_targets
 from measurements.release.multilingual.corpus import Share
 from measurements.release.multilingual.evaluation import Encode, Part, Scores, measure, similarity, tatoeba
 from measurements.release.multilingual.labels import label
 from measurements.release.multilingual.languages import BY_CODE, ENGLISH, LANGUAGES
+from measurements.release.sign_rows import tokens_of
 from sentence_distillery import load
 from sentence_distillery.encoder.persistence.finding import RELEASED
 from sentence_distillery.encoder.tokenizer import CONTINUATION
-from sentence_distillery.io.artifacts import atomic_file
+from sentence_distillery.io.artifacts import read_rows
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.teachers.use import embed
@@ -78,12 +78,7 @@ def kept(directory: Path) -> Encode:
 
 
 def in_alphabet(text: str) -> str:
-    """Put the words of a text in alphabetical order.
-
-    Example:
-        >>> in_alphabet("Der Hund beißt den Mann.")
-        'Der Hund Mann. beißt den'
-    """
+    """Put the words of a text in alphabetical order."""
     return " ".join(sorted(text.split()))
 
 
@@ -94,8 +89,8 @@ def model2vec(tokenizer: Tokenizer, place: Path) -> Encode:
 
     chosen = (place / "vocabulary.txt").read_text().split("\n")[:-1]
     taught = label([token.removeprefix(CONTINUATION) for token in chosen], place / "labels/tokens", embed)
-    rows, numbers = {token: row for row, token in enumerate(chosen)}, tokenizer.get_vocab()
-    own = taught[[rows[token] for token in sorted(numbers, key=lambda token: numbers[token])]]
+    rows = {token: row for row, token in enumerate(chosen)}
+    own = taught[[rows[token] for token in tokens_of(tokenizer)]]
     found = apply_pca(own.astype(np.float32), DIMENSIONS)
     weighted = found * compute_weights(len(found), SIF)[:, None]
     encode: Encode = StaticModel(weighted.astype(np.float32), tokenizer, normalize=True).encode
@@ -103,13 +98,7 @@ def model2vec(tokenizer: Tokenizer, place: Path) -> Encode:
 
 
 def speeds(makers: Mapping[str, Callable[[], Encode]], texts: list[str], before: list[str]) -> dict[str, int]:
-    """Measure texts a second of processor time of each encoder in turn, the fastest of three runs.
-
-    Args:
-        makers: Make each encoder anew, since ours remembers words.
-        texts: That are timed.
-        before: Read first, and not timed.
-    """
+    """Measure texts a second of processor time, the fastest of RUNS in turns; encoders are new, since ours remember."""
     seconds: dict[str, list[float]] = {name: [] for name in makers}
     for _ in range(RUNS):
         for name, maker in makers.items():
@@ -123,30 +112,26 @@ def speeds(makers: Mapping[str, Callable[[], Encode]], texts: list[str], before:
 
 def lines(sets: Path, english: Path, part: Part, place: Path) -> Iterator[dict[str, Any]]:
     """Yield a line for each encoder and language; ours has what the language was trained on."""
-    with (place / COUNTS).open(newline="") as opened:
-        counted = {row.pop("language"): row for row in csv.DictReader(opened)}
+    counted = {row.pop("language"): row for row in read_rows(place / COUNTS, {})}
     found = list(encoders(place))
     second = next(encode for name, encode, _ in found if name == MODEL2VEC)
     makers: dict[str, Callable[[], Encode]] = {OURS: lambda: load(OURS).encode, MODEL2VEC: lambda: second}
-    rates = {}
-    for language in LANGUAGES:
-        sides = tatoeba(sets, language)
-        if sides:
-            rates[language.code] = speeds(makers, *sides)
+    measured = ((language.code, tatoeba(sets, language)) for language in LANGUAGES)
+    rates = {code: speeds(makers, *sides) for code, sides in measured if sides}
+
+    def line(name: str, score: Scores) -> dict[str, Any]:
+        trained = counted[score.language] if name == OURS else dict.fromkeys(Share._fields)
+        rate = rates.get(score.language, {}).get(name)
+        return {"encoder": name, "part": part, "texts_per_second": rate} | asdict(score) | trained
+
     for name, encode, tokens in found:
-        scores = [Scores(ENGLISH, similarity(encode, english / f"stsb-en-{part}.csv"), None)]
-        for score in (*scores, *measure(encode, sets, part, tokens)):
-            trained = counted[score.language] if name == OURS else dict.fromkeys(Share._fields)
-            rate = rates.get(score.language, {}).get(name)
-            yield {"encoder": name, "part": part, "texts_per_second": rate} | asdict(score) | trained
+        yield line(name, Scores(ENGLISH, similarity(encode, english / f"stsb-en-{part}.csv"), None))
+        yield from (line(name, score) for score in measure(encode, sets, part, tokens))
     for code in sorted(set(counted) - {ENGLISH} - set(rates)):  # trained on, and not measured
-        yield (
-            {"encoder": OURS, "part": part, "texts_per_second": None} | asdict(Scores(code, None, None)) | counted[code]
-        )
+        yield line(OURS, Scores(code, None, None))
     for name, encode in limits(place):
-        for score in measure(encode, sets, part, languages=[BY_CODE[code] for code in ASKED]):
-            nothing = dict.fromkeys(Share._fields)
-            yield {"encoder": name, "part": part, "texts_per_second": None} | asdict(score) | nothing
+        asked = [BY_CODE[code] for code in ASKED]
+        yield from (line(name, score) for score in measure(encode, sets, part, languages=asked))
 
 
 def main() -> None:
@@ -158,13 +143,8 @@ def main() -> None:
     parser.add_argument("--place", type=Path, default=Path("data/multilingual"), help="directory of the build")
     options = parser.parse_args()
     found = list(lines(options.sets, options.english, options.part, options.place))
-    with atomic_file(ROOT / "reports/multilingual.csv") as partial, partial.open("w", newline="") as opened:
-        writer = csv.DictWriter(opened, list(found[0]), lineterminator="\n")
-        writer.writeheader()
-        for line in found:
-            writer.writerow(
-                {key: round(value, 2) if isinstance(value, float) else value for key, value in line.items()}
-            )
+    rounded = ({key: round(v, 2) if isinstance(v, float) else v for key, v in line.items()} for line in found)
+    write_rows(ROOT / "reports/multilingual.csv", rounded, list(found[0]))
 
 
 if __name__ == "__main__":

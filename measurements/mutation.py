@@ -3,19 +3,16 @@
     python -m measurements.mutation --files sentence_distillery/training/schedules.py     # all faults of these files
     python -m measurements.mutation --number 200 --seed 1                                 # drawn over all packages
 
-The faults are the operators of cosmic-ray: another comparison, number, branch, loop. One that changes no more than an
-annotation or a docstring is left out. Each is planted in a copy of the last commit, where the tests that import the
-module run, and those of its room. `killed` is a fault that makes a test fail which passes without it, `survived` one
-that does not, `timeout` one whose tests take too long. equivalent_faults.csv lists those that change nothing that
-anybody could see, with the reason.
+The faults are the operators of cosmic-ray: another comparison, number, branch, loop. Each is planted in a copy of the
+last commit, where the tests that import the module run, and those of its folder. `killed` is a fault that makes a test
+fail which passes without it, `survived` one that does not, `timeout` one whose tests take too long.
+equivalent_faults.csv lists those that change nothing that anybody could see, with the reason.
 
-A call that is interrupted goes on where it stopped: `--result` has a row for each fault. Rows of another commit are
-dropped, since its tests may say something else.
+An interrupted call goes on: `--result` has a row for each fault, and rows of another commit are dropped.
 """
 
 import argparse
 import ast
-import csv
 import os
 import random
 import re
@@ -23,13 +20,19 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from sentence_distillery.io.artifacts import InputError, atomic_file
+from cosmic_ray.ast import get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+from measurements.command import write_rows
+from sentence_distillery.io.artifacts import InputError, read_rows
 
 PACKAGES = ("sentence_distillery", "news_crawler", "reproductions", "stages", "prefect_dvc", "flows")
 MARKS = "not endurance and not server and not browser"
@@ -65,14 +68,9 @@ class Verdict(Fault):
 
 def mutated(code: str, operator: str, occurrence: int) -> str | None:
     """Return the code with one fault, None if the operator has no such place."""
-    from cosmic_ray.mutating import mutate_code
-    from cosmic_ray.plugins import get_operator
-
-    try:
-        found: str | None = mutate_code(code, get_operator(operator)(), occurrence)
-    except AttributeError:  # ExceptionReplacer knows no dotted names
-        return None
-    return found
+    with suppress(AttributeError):  # ExceptionReplacer knows no dotted names
+        return cast(str | None, mutate_code(code, get_operator(operator)(), occurrence))
+    return None
 
 
 def behaviour(code: str) -> str:
@@ -91,28 +89,14 @@ def behaviour(code: str) -> str:
 
 
 @cache
-def operators() -> tuple[str, ...]:
-    """Return the names of the operators that need no arguments."""
-    from cosmic_ray.plugins import get_operator, operator_names
-
-    return tuple(sorted(name for name in operator_names() if not get_operator(name).arguments()))
-
-
-@cache
 def places(code: str) -> tuple[tuple[str, int, int], ...]:
-    """Return each place that an operator might change: its name, the number of the place, and its line.
-
-    The code is parsed once for all operators. What comes of a place is seen by `fault_at`, which parses it again.
-    """
-    from cosmic_ray.ast import get_ast
-    from cosmic_ray.plugins import get_operator
-
+    """Return each place that an operator might change: its name, the number of the place, and its line."""
     nodes, left = list[Any](), [get_ast(code)]
     while left:  # in the order in which cosmic-ray visits them
         nodes.append(node := left.pop())
         left += reversed(getattr(node, "children", []))
     found = list[tuple[str, int, int]]()
-    for name in operators():
+    for name in sorted(name for name in operator_names() if not get_operator(name).arguments()):
         operator = get_operator(name)()
         lines = [start[0] for node in nodes for start, _ in operator.mutation_positions(node)]
         found += [(name, occurrence, line) for occurrence, line in enumerate(lines)]
@@ -123,7 +107,10 @@ def fault_at(root: Path, path: str, operator: str, occurrence: int) -> Fault | N
     """Return the fault of a place, None if it changes nothing that the code does."""
     code = (root / path).read_text(encoding="utf-8")
     after = mutated(code, operator, occurrence)
-    if after is None or not _compiles(after) or behaviour(after) == behaviour(code):
+    try:
+        if after is None or behaviour(after) == behaviour(code):
+            return None
+    except SyntaxError:
         return None
     lines = enumerate(zip(code.splitlines(), after.splitlines(), strict=False), start=1)
     return Fault(path, next((row for row, (old, new) in lines if old != new), 1), operator, occurrence)
@@ -136,19 +123,8 @@ def faults(root: Path, path: str) -> Iterator[Fault]:
             yield fault
 
 
-def _compiles(code: str) -> bool:
-    try:
-        ast.parse(code)
-    except SyntaxError:
-        return False
-    return True
-
-
 def drawn(root: Path, files: Sequence[str], number: int, seed: int) -> list[Fault]:
-    """Draw faults, a file as often as it has lines, and within a file each of its lines equally often.
-
-    A larger number begins with the faults of a smaller one, in the order of the draw: so does a call that is cut short.
-    """
+    """Draw faults, a file as often as it has lines; a larger number begins with the faults of a smaller one."""
     rng, found = random.Random(seed), list[Fault]()
     codes = {path: (root / path).read_text(encoding="utf-8") for path in files}
     sizes = {path: len(code.splitlines()) for path, code in codes.items()}
@@ -171,25 +147,17 @@ def drawn(root: Path, files: Sequence[str], number: int, seed: int) -> list[Faul
     return found
 
 
-def module_of(path: str) -> str:
-    """Return the dotted name of a file."""
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
 def chosen_tests(root: Path, path: str) -> list[str]:
-    """Return the test files that import the module, then the others of its room, its namesakes first.
-
-    `tests` has the folders of the packages; a folder without tests of its own has those of the one around it.
-    """
-    name = module_of(path)
+    """Return the test files that import the module, then the others of its folder or the next one that has tests."""
+    name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     parent, _, leaf = name.rpartition(".")
-    imports = (f"from {name} import", f"from {parent} import", f"import {name}")
-    importing = sorted(
-        test.relative_to(root).as_posix()
-        for test in (root / "tests").rglob("test_*.py")
-        for text in [test.read_text(encoding="utf-8")]
-        if imports[0] in text or imports[2] in text or (imports[1] in text and leaf in text) or f"-m {name}" in text
-    )
+
+    def imports(text: str) -> bool:
+        named = (f"from {name} import", f"import {name}", f"-m {name}")
+        return any(each in text for each in named) or (f"from {parent} import" in text and leaf in text)
+
+    tests = sorted((root / "tests").rglob("test_*.py"), key=Path.as_posix)
+    importing = [test.relative_to(root).as_posix() for test in tests if imports(test.read_text(encoding="utf-8"))]
     rooms = (sorted((root / "tests" / parent).glob("test_*.py")) for parent in list(Path(path).parents)[:-1])
     room = [test.relative_to(root).as_posix() for test in next(filter(None, rooms), [])]
     room.sort(key=lambda test: leaf not in test)
@@ -205,7 +173,8 @@ def judge(copy: Path, fault: Fault, seconds: float, commit: str) -> Verdict:
     code = file.read_text(encoding="utf-8")
     after = mutated(code, fault.operator, fault.occurrence)
     assert after is not None
-    change, left_out = changed(code, after, fault.line), list[str]()
+    old, new = (text.splitlines()[fault.line - 1 : fault.line] or [""] for text in (code, after))
+    change, left_out = f"{old[0].strip()}  ->  {new[0].strip()}", list[str]()
     verdict, test = "equivalent" if (fault.path, change) in equivalent(EQUIVALENT) else "", ""
     while not verdict:
         put(file, after)
@@ -227,17 +196,10 @@ def put(file: Path, code: str) -> None:
         compiled.unlink()
 
 
-def changed(before: str, after: str, line: int) -> str:
-    """Return a line before and after a fault."""
-    old, new = (code.splitlines()[line - 1 : line] or [""] for code in (before, after))
-    return f"{old[0].strip()}  ->  {new[0].strip()}"
-
-
 @cache
 def equivalent(listed: Path) -> frozenset[tuple[str, str]]:
     """Return the files and changes that nobody could see."""
-    with listed.open(encoding="utf-8", newline="") as file:
-        return frozenset((row["path"], row["change"]) for row in csv.DictReader(file))
+    return frozenset((row["path"], row["change"]) for row in read_rows(listed, {}))
 
 
 def run(copy: Path, tests: Sequence[str], left_out: Sequence[str], seconds: float) -> tuple[str, str]:
@@ -249,10 +211,9 @@ def run(copy: Path, tests: Sequence[str], left_out: Sequence[str], seconds: floa
     command += [argument for test in left_out for argument in ("--deselect", test)]
     # What the tests start elsewhere imports the copy, too, not the checkout that is installed.
     environment = os.environ | {"PYTHONPATH": str(copy.resolve()), "OMP_NUM_THREADS": "1"}
+    command += remaining
     try:
-        ended = subprocess.run(
-            [*command, *remaining], cwd=copy, env=environment, capture_output=True, text=True, timeout=seconds
-        )
+        ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         return "timeout", ""
     if ended.returncode in (0, 5):  # all passed, or none is left
@@ -279,30 +240,19 @@ def commit_of(root: Path) -> str:
 
 def read(result: Path, commit: str) -> list[Verdict]:
     """Read the verdicts of an earlier call on this commit."""
-    if not result.exists():
-        return []
-    with result.open(encoding="utf-8", newline="") as file:
-        return [
-            Verdict(**row | {name: int(row[name]) for name in ("line", "occurrence")})  # type: ignore[arg-type]
-            for row in csv.DictReader(file)
-            if row.get("commit") == commit
-        ]
-
-
-def write(result: Path, verdicts: Iterable[Verdict]) -> None:
-    """Write verdicts, one a row."""
-    result.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(result) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Verdict)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(verdict) for verdict in verdicts)
+    return [
+        Verdict(**row | {name: int(row[name]) for name in ("line", "occurrence")})  # type: ignore[arg-type]
+        for row in (read_rows(result, {}) if result.exists() else ())
+        if row.get("commit") == commit
+    ]
 
 
 def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield a line for each folder: how many of the decided faults a test found."""
-    folders = sorted({Path(verdict.path).parts[0] for verdict in verdicts})
-    for folder in folders:
-        counts = Counter(each.verdict for each in verdicts if Path(each.path).parts[0] == folder)
+    by_folder: dict[str, Counter[str]] = {}
+    for each in verdicts:
+        by_folder.setdefault(Path(each.path).parts[0], Counter()).update([each.verdict])
+    for folder, counts in sorted(by_folder.items()):
         decided = counts["killed"] + counts["survived"]
         share = f"{100 * counts['killed'] / decided:.0f} %" if decided else "none decided"
         others = f"{counts['timeout']} timeouts, {counts['equivalent']} equivalent"
@@ -335,11 +285,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for row, fault in enumerate(found, start=1):
         if fault not in known:
             known[fault] = judge(copy, fault, options.seconds, commit)
-            write(options.result, known.values())
-        print(
-            f"{row} of {len(found)}: {known[fault].verdict:<10} {fault.path}:{fault.line} {known[fault].change}",
-            flush=True,
-        )
+            write_rows(options.result, map(asdict, known.values()), [field.name for field in fields(Verdict)])
+        told = known[fault]
+        print(f"{row} of {len(found)}: {told.verdict:<10} {fault.path}:{fault.line} {told.change}", flush=True)
     print("\n".join(table([known[fault] for fault in found])))
 
 

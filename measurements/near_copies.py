@@ -2,20 +2,14 @@
 
 The training text is that of the last run of the pipeline (data/corpus/sentences), after `params use best` that of the
 released encoder; `--text` names that of `make continued`, too (data/checkpoints/continued/labelled/sentences). Equal
-sentences are removed from it before anything is trained, near copies are not: captions of one picture, or a headline in
-two papers, share most of their words. A pair has a near copy at t if one of its sentences has, with a training
-sentence, a Jaccard index of the words of at least t.
+sentences are removed before training, near copies are not: captions of one picture share most of their words. A pair
+has a near copy at t if one of its sentences has, with a training sentence, a Jaccard index of the words of at least t.
 
-Each encoder is scored on the pairs without such a sentence and on those with one, for each of THRESHOLDS.
-near-copies.csv in `--output` has Spearman's correlation with its interval; the protocol says which pairs, such as
-`without, 0.8`.
+Each encoder is scored on the pairs without such a sentence and on those with one, for each of THRESHOLDS, in
+near-copies.csv of `--output`.
 """
 
-import argparse
-import datetime
 import logging
-import platform
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from measurements import command
 from measurements.peers import PEERS
 from measurements.sets import collected
 from sentence_distillery.distillation.soft_labels import part_texts
@@ -31,8 +26,7 @@ from sentence_distillery.evaluation.evaluate import main_result
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.evaluation.tasks import TaskSet
-from sentence_distillery.io.artifacts import InputError, table_parts
-from sentence_distillery.runtime.machine import cores
+from sentence_distillery.io.artifacts import table_parts
 from stages import paths
 
 SETS = ("stsb", "sick")
@@ -82,17 +76,14 @@ def measured(pairs: PairSet, nearest: NDArray[np.float64], peers: Sequence[str])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Score encoders on test pairs with and without near copies.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of stsb and sick")
-    parser.add_argument(
-        "--text", type=Path, nargs="+", default=[paths.SENTENCES], help=f"the training text ({paths.SENTENCES})"
-    )
+    about = "Score encoders on test pairs with and without near copies."
+    parser = command.argument_parser(about, "directories of stsb and sick")
+    parser.add_argument("--text", type=Path, nargs="+", default=[paths.SENTENCES], help="the training text")
     parser.add_argument("--peers", nargs="+", choices=tuple(PEERS), default=list(COMPARED))
     parser.add_argument("--work", type=Path, default=Path("build/near-copies"), help="directory of the sets")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/suite"))
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
-    try:
+    options = command.parsed(parser, arguments)
+    with command.refusals("near_copies"):
         parts = (part for directory in options.text for part in table_parts(directory))
         sentences = list(dict.fromkeys(text for part in parts for text in part_texts(part)))
         data, rows = collected(SETS, options.source, options.work), list[Result]()
@@ -101,12 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             log.info("%s", name)
             pairs = data.pairs(name, "test")
             rows += measured(pairs, nearest_of(pairs, text), options.peers)
-    except InputError as error:
-        sys.exit(f"near_copies: {error}")
-    about = f"python -m measurements.near_copies FROM; {len(sentences):,} training sentences"
+    about = f"python -m measurements.near_copies FROM; {len(sentences):,} training sentences; {command.today()}"
     versions = "; ".join(f"{name}: {PEERS[name].described}" for name in options.peers)
-    machine = f"{datetime.date.today()}; {cores()} cores, {platform.machine()}"
-    write_results(options.output / "near-copies.csv", rows, f"{about}; {machine}; {versions}")
+    write_results(options.output / "near-copies.csv", rows, f"{about}; {versions}")
 
 
 if __name__ == "__main__":

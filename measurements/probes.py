@@ -9,18 +9,17 @@ A bag of words cannot: for a role swap, in which both have the same words, its c
 whose distractor has another topic, show that the paraphrases themselves are recognised. Sixty-odd sentences written for
 this project cannot show how often such pairs occur; they show the direction of an encoder's errors.
 
-Scores the student, its teacher and the student with an MLP head, writes reports/probes.json, and prints a line for each
-encoder and kind of probe.
+Scores the student, its teacher and the student with an MLP head, and writes reports/probes.json.
 """
 
 import statistics
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+from measurements.command import refusals
 from reproductions.systems.registration import load_variant
 from reproductions.systems.similarity import Encode
 from reproductions.systems.systems import StudentSystem
@@ -46,11 +45,7 @@ class Probe:
 
 
 def read_probes(path: Path) -> list[Probe]:
-    """Read the probes of a CSV file with the columns COLUMNS.
-
-    `path`: the file. Returns a probe for each row. Raises InputError if the file cannot be read, has no rows, or a
-    field is missing or empty; it names the row.
-    """
+    """Read the probes of a CSV file; raises InputError if it has none, or a field is missing or empty."""
     rows = read_rows(path, {})
     for number, row in enumerate(rows, start=1):
         if set(row) != set(COLUMNS) or not all(row.values()):
@@ -73,9 +68,11 @@ def cosine_pairs(encode: Encode, probes: list[Probe]) -> list[tuple[float, float
 
 def summary(probes: list[Probe], values: list[tuple[float, float]]) -> dict[str, dict[str, float]]:
     """Count the probes of each kind and of `all but control`: n, share passed in [0, 1], mean of both cosines."""
-    kinds = dict.fromkeys(probe.kind for probe in probes)
-    groups = {kind: [c for p, c in zip(probes, values, strict=True) if p.kind == kind] for kind in kinds}
-    groups["all but control"] = [c for p, c in zip(probes, values, strict=True) if p.kind != "control"]
+    groups: dict[str, list[tuple[float, float]]] = {}
+    for probe, pair in zip(probes, values, strict=True):
+        groups.setdefault(probe.kind, []).append(pair)
+    if others := [pair for kind, pairs in groups.items() if kind != "control" for pair in pairs]:
+        groups["all but control"] = others
     return {
         kind: {
             "n": len(pairs),
@@ -84,23 +81,19 @@ def summary(probes: list[Probe], values: list[tuple[float, float]]) -> dict[str,
             "distractor": round(statistics.mean(far for _, far in pairs), 4),
         }
         for kind, pairs in groups.items()
-        if pairs
     }
 
 
 def rows(probes: list[Probe], encoders: Mapping[str, list[tuple[float, float]]]) -> list[dict[str, object]]:
     """Return each probe with both cosines of each encoder."""
     return [
-        {
-            **{column: getattr(probe, column) for column in COLUMNS},
-            **{name: [round(value, 4) for value in pairs[row]] for name, pairs in encoders.items()},
-        }
+        asdict(probe) | {name: [round(value, 4) for value in pairs[row]] for name, pairs in encoders.items()}
         for row, probe in enumerate(probes)
     ]
 
 
 def main() -> None:
-    try:
+    with refusals("probes"):
         params = load_params()
         probes = read_probes(paths.PROBE_SENTENCES)
         teacher = load_encoder(params.teacher)
@@ -115,8 +108,6 @@ def main() -> None:
         pairs_of = {name: cosine_pairs(encode, probes) for name, encode in encoders.items()}
         summaries = {name: summary(probes, pairs) for name, pairs in pairs_of.items()}
         write_json(paths.PROBES, {"profile": profile, "summary": summaries, "probes": rows(probes, pairs_of)})
-    except InputError as error:
-        sys.exit(f"probes: {error}")
     for name, groups in summaries.items():
         for kind, row in groups.items():
             print(

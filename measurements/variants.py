@@ -1,23 +1,19 @@
 """What could be done with the released table after training? `python -m measurements.variants FROM`.
 
-    squash     tanh of each dimension of a vector, times a factor and the root of the dimension (SSE's tanh)
-    leave out  the first principal components, which hold what most texts share
-    bits       fewer bits a number, with a step for each token that has the least squared error
-
-Each variant is scored on the sets of `release.gate`, without a test split. `variants.csv` in `--output` has the
-figures, with those of the released encoder, and `variants-differences.csv` how each differs from it by kind of task.
+squash     tanh of each dimension of a vector, times a factor and the root of the dimension (SSE's tanh)
+leave out  the first principal components, which hold what most texts share
+bits       fewer bits a number, with a step for each token that has the least squared error
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from measurements.equal_bytes import argument_parser, parsed, write_comparison
+from measurements.command import parsed, refusals
+from measurements.equal_bytes import argument_parser, write_comparison
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder, Function
-from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats, unit_rows
 
 SQUASH = (0.3, 0.6, 1.0)
@@ -29,10 +25,8 @@ STEPS = np.linspace(0.35, 1, 24)  # of a token, as a share of the step that its 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(argument_parser("Compare what can be done with the released table after training."), arguments)
     found = dict(variants(StaticEncoder.load("released", lexical_weight=0.0)))
-    try:
+    with refusals("variants"):
         write_comparison("variants", found, "released", options, "python -m measurements.variants FROM")
-    except InputError as error:
-        sys.exit(f"variants: {error}")
 
 
 def variants(released: StaticEncoder) -> Iterator[tuple[str, Encoder]]:

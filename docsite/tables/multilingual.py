@@ -23,8 +23,9 @@ Lines = dict[tuple[str, str], dict[str, str]]
 def similarity() -> list[str]:
     """The similarity in each language that has ratings."""
     codes = [code for code in _codes() if _lines()[OURS, code]["similarity"]]
+    part = table("multilingual")[0]["part"]
     about = (
-        f"Rank correlation with STS-B {_part()}, × 100. † as `reports/published.csv` has it, with the source: with "
+        f"Rank correlation with STS-B {part}, × 100. † as `reports/published.csv` has it, with the source: with "
         "another German translation of the same sentences, and no figure for the others."
     )
     return [*_compared(codes, "similarity", "stsb", "spearman"), "", about]
@@ -43,12 +44,12 @@ def translations() -> list[str]:
 def trained_on() -> list[str]:
     """What each language was trained on, what the encoder knows of it, and the speed."""
     lines = _lines()
-    rows = [
-        [_name(code), *(_count(lines[OURS, code][key]) for key in ("texts", "taught", "tokens"))]
-        + [_cell(lines[OURS, code], key, 0) for key in ("known", "without")]
-        + [_rate(lines.get((encoder, code))) for encoder in (OURS, MODEL2VEC)]
-        for code in _codes()
-    ]
+    rows = []
+    for code in _codes():
+        counts = (_count(lines[OURS, code][key]) for key in ("texts", "taught", "tokens"))
+        shares = (_cell(lines[OURS, code], key, 0) for key in ("known", "without"))
+        rates = (_rate(lines.get((encoder, code))) for encoder in (OURS, MODEL2VEC))
+        rows.append([_name(code), *counts, *shares, *rates])
     head = ["language", "texts", "second teacher", "tokens", "words known", "no vector", "texts/s", "model2vec"]
     about = (
         "Texts that were trained on, those of them whose target has a say of the second teacher, and their different "
@@ -61,8 +62,7 @@ def trained_on() -> list[str]:
 
 def limits() -> list[str]:
     """What the teacher loses in our space and without the order of words, beside ours."""
-    lines = _lines()
-    codes = [code for encoder, code in lines if encoder == MAPPED]
+    lines, codes = _lines(), _codes(MAPPED)
     rows = [
         [shown, *(_cell(lines.get((encoder, code)), key) for key in ("similarity", "retrieval") for code in codes)]
         for encoder, shown in LIMITS.items()
@@ -73,8 +73,7 @@ def limits() -> list[str]:
 
 def bars() -> list[str]:
     """What was asked of German, Spanish and French, and what is had."""
-    lines = _lines()
-    codes = [code for encoder, code in lines if encoder == MAPPED]
+    lines, codes = _lines(), _codes(MAPPED)
     lost = [float(lines[OURS, code]["retrieval"]) - float(lines[TEACHER, code]["retrieval"]) for code in codes]
     rows = [
         ["STS-B test at least 70", *(_cell(lines[OURS, code], "similarity") for code in codes)],
@@ -85,17 +84,11 @@ def bars() -> list[str]:
 
 def _compared(codes: Sequence[str], key: str, dataset: str, metric: str) -> list[str]:
     """Ours, what else was measured, and what others published: a row for each language."""
-    lines = _lines()
-    others = [published(system) for system in PUBLISHED]
-    rows = [
-        [_name(code)]
-        + [_cell(lines.get((encoder, code)), key) for encoder in (OURS, *OTHERS)]
-        + [
-            _published(found, f"{dataset}-{code}/{metric}" if code in BY_CODE else f"{dataset}/{metric}")
-            for found in others
-        ]
-        for code in codes
-    ]
+    lines, others, rows = _lines(), [published(system) for system in PUBLISHED], []
+    for code in codes:
+        figure = f"{dataset}-{code}/{metric}" if code in BY_CODE else f"{dataset}/{metric}"
+        measured = (_cell(lines.get((encoder, code)), key) for encoder in (OURS, *OTHERS))
+        rows.append([_name(code), *measured, *(_published(found, figure) for found in others)])
     return grid(["language", OURS, *OTHERS, *PUBLISHED.values()], rows)
 
 
@@ -103,12 +96,8 @@ def _lines() -> Lines:
     return {(line["encoder"], line["language"]): line for line in table("multilingual")}
 
 
-def _codes() -> list[str]:
-    return [code for encoder, code in _lines() if encoder == OURS]
-
-
-def _part() -> str:
-    return table("multilingual")[0]["part"]
+def _codes(encoder: str = OURS) -> list[str]:
+    return [code for name, code in _lines() if name == encoder]
 
 
 def _name(code: str) -> str:

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from statistics import mean
 
-from docsite import saved
-from docsite.saved import record, run
+from docsite.saved import REPORTS, record, run
 from reproductions.docs.tables.cells import NONE, grid, one, rounded
 from reproductions.docs.tables.rows import matching
 from reproductions.saved_matrix import comment_of
@@ -30,7 +29,7 @@ DOMAIN_FIGURES = {
 def runs() -> list[str]:
     """Every full run that is kept: each system on each test set."""
     lines: list[str] = []
-    for path in sorted((saved.REPORTS / "runs").glob("*.csv")):
+    for path in sorted((REPORTS / "runs").glob("*.csv")):
         lines += [f"`{path.stem}` ({comment_of(path)}):", "", *table_of_run(path), ""]
     return lines[:-1]
 
@@ -49,27 +48,21 @@ def table_of_run(run: Path) -> list[str]:
     # Systems in the order of the run, the cheapest first.
     lines = [f"| {' | '.join(head)} |", f"| --- {'| ---: ' * (len(head) - 1)}|"]
     for system in dict.fromkeys(row.system for row in rows):
-        cells = [
-            f"{_hundred(figures[system, name, 'pearson'])} / {_hundred(figures[system, name, 'spearman'])}"
-            for name in sets
-        ]
+        both = ([figures[system, name, metric] for metric in ("pearson", "spearman")] for name in sets)
+        cells = [" / ".join(one(None if value is None else 100 * value) for value in pair) for pair in both]
         speed = figures.get((system, "corpus", "sentences_per_second"))
-        rate = "–" if speed is None else f"{speed:,.0f}"
-        lines.append(f"| {' | '.join([system, *cells, rate])} |")
+        lines.append(f"| {' | '.join([system, *cells, NONE if speed is None else f'{speed:,.0f}'])} |")
     return lines
-
-
-def _hundred(value: float | None) -> str:
-    """Show a fraction as a figure of 100, a missing one as a dash."""
-    return "–" if value is None else f"{100 * value:.1f}"
 
 
 def seeds() -> list[str]:
     """Mean and standard deviation over five trainings on STS-B."""
     best = run("best", several_seeds=True)
     systems = dict.fromkeys(key[0] for key, row in best.rows.items() if key[1:3] == ("stsb", "mean") and row.seeds > 1)
-    places = {system: [(system, "stsb", "mean", metric) for metric in ("pearson", "spearman")] for system in systems}
-    rows = [[system, *(one(best.value(*each), best.spread(*each), 2) for each in places[system])] for system in systems]
+    rows = []
+    for system in systems:
+        figures = [(system, "stsb", "mean", metric) for metric in ("pearson", "spearman")]
+        rows.append([system, *(one(best.value(*each), best.spread(*each), 2) for each in figures)])
     return grid(["system", "STS-B test, Pearson", "Spearman"], rows)
 
 
@@ -77,16 +70,13 @@ def speed() -> list[str]:
     """Texts a second of the same table in several libraries."""
     bench = record("bench")
     names = {"own": "this library", "own MLP head": "this library, MLP head"}
-    long = bench["documents_per_second"]
-    rows = [
-        [
-            names.get(name, name),
-            *(rounded(row[each]) for each in ("median", "slowest", "fastest")),
-            _times(row),
-            *([rounded(long[name]["median"]), _times(long[name])] if name in long else [NONE, NONE]),
-        ]
-        for name, row in bench["sentences_per_second"].items()
-    ]
+    short, long = bench["sentences_per_second"], bench["documents_per_second"]
+    rows = []
+    for name, row in short.items():
+        rates = (rounded(row[each]) for each in ("median", "slowest", "fastest"))
+        times = (f"{each[name]['own_is_times_as_fast']:.1f} times" if name in each else NONE for each in (short, long))
+        documents = rounded(long[name]["median"]) if name in long else NONE
+        rows.append([names.get(name, name), *rates, next(times), documents, next(times)])
     machine, stream, load = bench["machine"], bench["stream"], bench["load_milliseconds"]
     heads = ["what encodes", "sentences/s", "slowest", "fastest", "own is faster", "documents/s", "own is faster"]
     return [
@@ -101,18 +91,17 @@ def speed() -> list[str]:
     ]
 
 
+KIND = ("mean_characters", "own", "model2vec", "own for search")
+
+
 def kinds() -> list[str]:
     """Texts a second on one core, by the kind of text."""
     found = record("kinds")
-    rows = [
-        [
-            name,
-            *(rounded(row["mean_characters"]), f"{100 * row['ascii']:.0f} %", rounded(row["own"])),
-            *(rounded(row["model2vec"]), f"{row['times']:.0f} times"),
-            *(rounded(row["own for search"]), f"{row['times_for_search']:.0f} times"),
-        ]
-        for name, row in found["kinds"].items()
-    ]
+    rows = []
+    for name, row in found["kinds"].items():
+        characters, own, peer, search = map(rounded, (row[key] for key in KIND))
+        times, for_search = (f"{row[key]:.0f} times" for key in ("times", "times_for_search"))
+        rows.append([name, characters, f"{100 * row['ascii']:.0f} %", own, peer, times, search, for_search])
     heads = ["kind of text", "characters", "all ASCII", "texts/s", "model2vec", "faster", "for search", "faster"]
     single, first = found["one_text_microseconds"], found["texts_per_second_of_the_first_call"]
     return [
@@ -129,11 +118,6 @@ def kinds() -> list[str]:
     ]
 
 
-def _times(row: dict[str, float]) -> str:
-    """Show how many times as fast this library is."""
-    return f"{row['own_is_times_as_fast']:.1f} times"
-
-
 def domain(name: str, texts: str, labels: dict[str, tuple[str, str, str]]) -> list[str]:
     """Return the figures of a domain: those without labels, then those on labels."""
     titles = {"student": f"student of the {texts}", **OTHERS, "model2vec": "model2vec of the same teacher"}
@@ -143,11 +127,8 @@ def domain(name: str, texts: str, labels: dict[str, tuple[str, str, str]]) -> li
         [title, *(one(found.value(system, *place), found.spread(system, *place)) for place in columns.values())]
         for system, title in titles.items()
     ]
-    return [
-        *grid(["encoder", *columns], rows),
-        "",
-        f"× 100, ± over the seeds. `python -m measurements.domains FROM`; {found.about}.",
-    ]
+    about = f"× 100, ± over the seeds. `python -m measurements.domains FROM`; {found.about}."
+    return [*grid(["encoder", *columns], rows), "", about]
 
 
 BANKING77 = {"77 intents": ("intents", "full", "accuracy"), "the same, C chosen": ("intents", "full_tuned", "accuracy")}
@@ -156,32 +137,29 @@ MEDICAL = {name: (name.lower(), "search", "ndcg_at_10") for name in ("NFCorpus",
 
 def probes() -> list[str]:
     """The pairs that an encoder cannot distinguish."""
-    student, teacher = (record("probes")["summary"][system] for system in ("student", "teacher"))
+    both = [record("probes")["summary"][system] for system in ("student", "teacher")]
     rows = [
-        [kind, str(row["n"]), *(f"{100 * each[kind]['passed']:.0f}" for each in (student, teacher))]
-        for kind, row in student.items()
+        [kind, str(row["n"]), *(f"{100 * each[kind]['passed']:.0f}" for each in both)]
+        for kind, row in both[0].items()
         if kind not in ("paper 1", "all but control")
     ]
-    return [
-        *grid(["what differs", "probes", "student", "teacher"], rows),
-        "",
+    about = (
         "Share of probes in per cent in which the paraphrase is nearer than a sentence of nearly the same words and "
-        "another meaning. `python -m measurements.probes`, 64 probes of `data/samples/probes.csv`.",
-    ]
+        "another meaning. `python -m measurements.probes`, 64 probes of `data/samples/probes.csv`."
+    )
+    return [*grid(["what differs", "probes", "student", "teacher"], rows), "", about]
 
 
-def domain_figure(domain: str, system: str, *place: str) -> str:
-    found = run(f"domains/{domain}", several_seeds=True)
-    dataset, protocol, metric = place
-    return one(found.value(system, dataset, protocol, metric), found.spread(system, dataset, protocol, metric))
+def scifact(system: str) -> str:
+    """The figure on SciFact of an encoder of the medical domain."""
+    found, figure = run("domains/medical", several_seeds=True), (system, *MEDICAL["SciFact"])
+    return one(found.value(*figure), found.spread(*figure))
 
 
-def queries_interval(domain: str, system: str, *place: str) -> str:
-    """Half the width of the 95 % interval over the queries, in points, the mean of the seeds."""
-    dataset, protocol, metric = place
-    wanted = {"system": system, "dataset": dataset, "protocol": protocol, "metric": metric}
-    rows = [row for row in matching(f"domains/{domain}", **wanted) if row.low is not None and row.high is not None]
-    return f"{mean(100 * ((row.high or 0) - (row.low or 0)) / 2 for row in rows):.1f}"
+def scifact_queries() -> str:
+    """Half the width of the student's 95 % interval over SciFact's queries, in points, the mean of the seeds."""
+    rows = matching("domains/medical", system="student", dataset="scifact", metric="ndcg_at_10")
+    return f"{mean(50 * (row.high - row.low) for row in rows if row.low is not None and row.high is not None):.1f}"
 
 
 def in_the_browser() -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from docsite.saved import ROOT, FigureTable, published, run, size
 from docsite.tables.sizes import TEST_PAIRS, correlations, ends_of, megabytes, rate, sized
@@ -13,8 +13,7 @@ from sentence_distillery.evaluation.sets.registry import SUITE
 from sentence_distillery.reporting.tables import label
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of task: the column's title, its sets, and their main figure."""
 
     title: str
@@ -46,20 +45,10 @@ FURTHER = (
 )
 
 
-SHORT = (
-    "**released**",
-    "**released-search**",
-    "WordLlama",
-    "potion",
-    "static-similarity",
-    "TF-IDF",
-    "BM25",
-    "all-MiniLM",
-)
+SHORT = ("**released", "WordLlama", "potion", "static-similarity", "TF-IDF", "BM25", "all-MiniLM")
 COMPARED = ("teacher", "model2vec", "WordLlama", "TF-IDF", "BM25")
 HEAD = ["encoder", "MB", "STS-B", "SICK-R", "SciFact", "sentences/s"]
-
-
+SCIFACT = ("scifact", "search", "ndcg_at_10")
 MEASURED = (
     "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: nDCG@10 × 100 "
     "among 5,183 abstracts. In brackets: the 95 % interval of Spearman and of nDCG@10. † Published by others. A dash: "
@@ -105,9 +94,7 @@ def _rows(peers: FigureTable) -> list[list[str]]:
         _measured("GloVe, mean of all words, 50 dimensions", peers, "GloVe", size("GloVe") | untimed),
         ["TF-IDF", NONE, *(_pair(peers, "TF-IDF", dataset) for dataset in TEST_PAIRS), _search(peers, "TF-IDF"), NONE],
         ["BM25, a word search", NONE, NONE, NONE, _search(peers, "BM25"), NONE],
-        sized(
-            "all-MiniLM-L6-v2, the teacher", size("teacher"), peers.value("teacher", "scifact", "search", "ndcg_at_10")
-        ),
+        sized("all-MiniLM-L6-v2, the teacher", size("teacher"), peers.value("teacher", *SCIFACT)),
     ]
     return own + others
 
@@ -117,19 +104,13 @@ def differences() -> list[str]:
     found = run("suite/differences")
     columns = [(name, kind) for kind in KINDS if kind.title in ("STS", "retrieval") for name in kind.sets]
     names = [key[0] for key in found.rows if key[0].startswith(("released - ", "released-search - "))]
-    rows = [
-        [
-            name.replace(" - ", " − "),
-            *(_within(found, name, dataset, kind.protocol, kind.metric) for dataset, kind in columns),
-        ]
-        for name in dict.fromkeys(names)
-        if name.rpartition(" - ")[2] in COMPARED
-    ]
-    return [
-        *grid(["difference", *(label(name) for name, _ in columns)], rows),
-        "",
-        "Points of Spearman × 100 and of nDCG@10 × 100. In brackets: the 95 % interval, 2,000 draws.",
-    ]
+    rows = []
+    for name in dict.fromkeys(names):
+        if name.rpartition(" - ")[2] in COMPARED:
+            cells = (_within(found, name, dataset, kind.protocol, kind.metric) for dataset, kind in columns)
+            rows.append([name.replace(" - ", " − "), *cells])
+    about = "Points of Spearman × 100 and of nDCG@10 × 100. In brackets: the 95 % interval, 2,000 draws."
+    return [*grid(["difference", *(label(name) for name, _ in columns)], rows), "", about]
 
 
 def _within(found: FigureTable, *figure: str) -> str:
@@ -145,7 +126,7 @@ def suite() -> list[str]:
         values = [kind.mean(found, system) for kind in KINDS]
         rows.append([system, *map(one, [*values, _mean(values), *(kind.mean(found, system) for kind in FURTHER)])])
     head = ["encoder", *(kind.title for kind in KINDS), "mean of kinds", *(kind.title for kind in FURTHER)]
-    return [*grid(head, rows), "", "; ".join(found.about.split("; ")[:4]) + "."]
+    return [*grid(head, rows), "", _source(found)]
 
 
 def near_copies() -> list[str]:
@@ -160,14 +141,17 @@ def near_copies() -> list[str]:
         cells = [one(found.value(*figure)) + ends_of(found.interval(*figure)) for figure in figures]
         rows.append([label(dataset), f"{'below' if kind == 'without' else 'from'} {index}", pairs, *cells])
     head = ["set", "greatest Jaccard index of a pair's sentences", "pairs", *systems]
-    return [*grid(head, rows), "", "; ".join(found.about.split("; ")[:4]) + "."]
+    return [*grid(head, rows), "", _source(found)]
+
+
+def _source(found: FigureTable) -> str:
+    return "; ".join(found.about.split("; ")[:4]) + "."
 
 
 def versions() -> str:
     """The versions of the encoders that packages carry, by the lock files."""
-    locks = "".join(
-        (ROOT / name).read_text(encoding="utf-8") for name in ("requirements.lock", "requirements-peers.lock")
-    )
+    files = (ROOT / f"requirements{part}.lock" for part in ("", "-peers"))
+    locks = "".join(file.read_text(encoding="utf-8") for file in files)
     pinned = dict(re.findall(r"^([A-Za-z0-9_.-]+)==([^ ;\\]+)", locks, re.MULTILINE))
     packages = dict.fromkeys(package.lower() for peer in PEERS.values() for package in peer.packages)
     return ", ".join(f"{package} {pinned[package]}" for package in packages)
@@ -179,8 +163,7 @@ def _measured(title: str, peers: FigureTable, system: str, row: dict[str, str]) 
 
 
 def _search(peers: FigureTable, system: str) -> str:
-    figure = (system, "scifact", "search", "ndcg_at_10")
-    return one(peers.value(*figure)) + ends_of(peers.interval(*figure))
+    return one(peers.value(system, *SCIFACT)) + ends_of(peers.interval(system, *SCIFACT))
 
 
 def _pair(run: FigureTable, system: str, dataset: str) -> str:
@@ -190,15 +173,10 @@ def _pair(run: FigureTable, system: str, dataset: str) -> str:
 
 def _published(system: str) -> list[str]:
     row = published(system)
-    figures = (
-        correlations(dataset, *(_hundred(row.get(f"{dataset}/{metric}")) for metric in ("pearson", "spearman")))
-        for dataset in TEST_PAIRS
-    )
-    return [f"{system} †", megabytes(row), *figures, one(_hundred(row.get("scifact/ndcg_at_10"))), NONE]
-
-
-def _hundred(text: str | None) -> float | None:
-    return 100 * float(text) if text else None
+    found = {key: 100 * float(row[key]) for key in row if "/" in key}
+    both = ([found.get(f"{dataset}/{metric}") for metric in ("pearson", "spearman")] for dataset in TEST_PAIRS)
+    figures = (correlations(dataset, *pair) for dataset, pair in zip(TEST_PAIRS, both, strict=True))
+    return [f"{system} †", megabytes(row), *figures, one(found.get("scifact/ndcg_at_10")), NONE]
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {

@@ -1,13 +1,12 @@
 """The properties of tests/properties.csv, and the tests that hold each, by their mark `@pytest.mark.fault(17)`."""
 
 import ast
-import csv
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from docsite.saved import ROOT
 from reproductions.docs.tables.cells import grid
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, read_rows
 
 TESTS = ROOT / "tests"
 
@@ -25,15 +24,14 @@ def marked() -> dict[int, Counter[str]]:
 
 def properties() -> list[str]:
     """List each property with its tests; raises InputError if a mark has no property, or a property no test."""
-    with (TESTS / "properties.csv").open(encoding="utf-8", newline="") as file:
-        listed = {int(row["number"]): row for row in csv.DictReader(file)}
+    listed = {int(row["number"]): row for row in read_rows(TESTS / "properties.csv", {})}
     found = marked()
     if unlike := found.keys() ^ listed.keys():
         raise InputError(f"tests/properties.csv and the marks `fault` differ in {sorted(unlike)}; add a row or a test.")
     rows = []
     for number, row in listed.items():
-        ((path, _),) = found[number].most_common(1)
-        more = f" and {len(found[number]) - 1} more" if len(found[number]) > 1 else ""
+        (path, _), *others = found[number].most_common()
+        more = f" and {len(others)} more" if others else ""
         rows.append([str(number), row["property"], f"`{path}`{more}"])
     return grid(["no.", "property", "tests"], rows, words=3)
 

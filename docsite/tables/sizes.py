@@ -23,10 +23,8 @@ def sizes() -> list[str]:
 
 def sized(title: str, row: dict[str, str], search: float | None = None) -> list[str]:
     """Return a row of the table of peers, from a row of reports/pareto.csv."""
-    figures = (
-        correlations(dataset, *(_number(row[f"{dataset}/test/{metric}"]) for metric in ("pearson", "spearman")))
-        for dataset in TEST_PAIRS
-    )
+    both = ([_number(row[f"{name}/test/{metric}"]) for metric in ("pearson", "spearman")] for name in TEST_PAIRS)
+    figures = (correlations(dataset, *pair) for dataset, pair in zip(TEST_PAIRS, both, strict=True))
     return [title, megabytes(row), *figures, one(search), rate(row)]
 
 

@@ -8,18 +8,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
 
 import measurements.graphs
 from measurements.graphs.build import INFO, build
-from measurements.graphs.children import CODE, ChildError
-from measurements.graphs.compare import Comparison, Options
+from measurements.graphs.children import CODE, ProjectError
+from measurements.graphs.compare import Comparison
 from measurements.graphs.names import NamesError, Project, read_names
-from measurements.graphs.rewrite import CommandError
-from measurements.graphs.snapshot import SnapshotError
 from measurements.graphs.table import read_results, table
-
-T = TypeVar("T")
 
 COMMAND = "python -m prefect_dvc.cli run --apply"
 
@@ -49,9 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     building.add_argument("--mirror", type=Path, required=True, metavar="DIR", help="the projects' git repositories")
     building.set_defaults(act=build_all)
     running = acts.add_parser("run", parents=[common, listed], help="run and compare them")
-    running.add_argument(
-        "--command", default=COMMAND, help="called at the top of each repository (default: %(default)s)"
-    )
+    running.add_argument("--command", default=COMMAND, help="called in each repository (default: %(default)s)")
     running.add_argument("--code", type=Path, default=CODE, metavar="DIR", help="PYTHONPATH of the command")
     running.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="for one call (default: 300)")
     running.add_argument("--runs", type=int, default=3, choices=(1, 2, 3), help="only the first, or the second, too")
@@ -64,31 +57,32 @@ def _parser() -> argparse.ArgumentParser:
 
 def build_all(options: argparse.Namespace) -> None:
     """Build each project that is not built yet."""
+
+    def make(project: Project) -> None:
+        info = build(project, options.mirror.absolute(), options.work)
+        about = f"{project.key}: {len(info['stages'])} stages; {info['features']}"
+        print(about, *info["notes"], sep="\n    ", flush=True)
+
     for project in read_names(options.names):
         if options.again or not (options.work / project.key / INFO).exists():
-            info = _tried(lambda project: build(project, options.mirror.absolute(), options.work), project)
-            if info is not None:
-                print(
-                    f"{project.key}: {len(info['stages'])} stages; {info['features']}",
-                    *info["notes"],
-                    sep="\n    ",
-                    flush=True,
-                )
+            _tried(make, project)
 
 
 def run_all(options: argparse.Namespace) -> None:
     """Run each built project that has no result yet, and write its result."""
     results = options.work / "results"
     results.mkdir(exist_ok=True)
-    settings = Options(options.work, options.command, options.code.absolute(), options.timeout, options.runs)
+    options.code = options.code.absolute()
 
     def run(project: Project) -> None:
         file = results / f"{project.key}.json"
         if (file.exists() and not options.again) or not (options.work / project.key / INFO).exists():
             return
-        result = Comparison(project, settings).run()
-        if not settings.code.is_dir():  # it may go while this runs; Python then imports another engine without a word
-            raise ChildError(f"--code {settings.code} is not a directory: there is no result. Make the checkout again.")
+        result = Comparison(project, options).run()
+        if not options.code.is_dir():  # it may go while this runs; Python then imports another engine without a word
+            raise ProjectError(
+                f"--code {options.code} is not a directory: there is no result. Make the checkout again."
+            )
         file.write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
         print(f"{project.key}: {result.verdict}", flush=True)
 
@@ -96,15 +90,14 @@ def run_all(options: argparse.Namespace) -> None:
         list(pool.map(lambda project: _tried(run, project), read_names(options.names)))
 
 
-def _tried(action: Callable[[Project], T], project: Project) -> T | None:
+def _tried(action: Callable[[Project], None], project: Project) -> None:
     """Do something with a project; if that can't be, say why, and go on with the next one."""
     try:
-        return action(project)
-    except (SnapshotError, ChildError, CommandError) as error:
+        action(project)
+    except ProjectError as error:
         print(f"{project.key}: {error}", file=sys.stderr, flush=True)
     except Exception:  # a fault of this program: hours of other projects should not be lost
         print(f"{project.key}: {traceback.format_exc()}", file=sys.stderr, flush=True)
-    return None
 
 
 if __name__ == "__main__":

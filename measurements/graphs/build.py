@@ -4,22 +4,23 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml.error import YAMLError
 
 from measurements.graphs import stub
-from measurements.graphs.children import call, environment, must
+from measurements.graphs.children import call, commit_all, environment, must
 from measurements.graphs.data import DVC, Data, Imports, make_up
-from measurements.graphs.graph import DeclaredStage, GraphError, as_json, read_stages
+from measurements.graphs.graph import DeclaredStage, GraphError, read_stages
 from measurements.graphs.names import Project
 from measurements.graphs.rewrite import check_commands, rewritten
 from measurements.graphs.source import NESTED, Source, read_source
 
 INFO = "info.json"
 FROZEN = "frozen"
+LATER = ("dvc.yaml", "dvc.lock", ".gitignore", ".dvcignore", ".gitmodules")  # files that are written after the others
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Building:
         return os.path.normpath(os.path.join(self.source.base, path))  # noqa: PTH118 - it can lead out
 
     def git(self, *words: str | Path) -> str:
-        """Call git at the top. Raises ChildError."""
+        """Call git at the top. Raises ProjectError."""
         return must(["git", *words], self.top, self.variables)
 
     def dvc(self, *words: str) -> None:
@@ -59,11 +60,7 @@ class Building:
 
 
 def build(project: Project, mirror: Path, work: Path) -> dict[str, Any]:
-    """Build a project's repository; return what `run` has to know about it, which is in WORK/NAME/info.json, too.
-
-    Raises SnapshotError if the mirror does not have it, ChildError if git fails, and CommandError if something of the
-    project would run.
-    """
+    """Build a project's repository, and return what is in WORK/NAME/info.json for `run`. Raises ProjectError."""
     source, place = read_source(project, mirror), work / project.key
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
@@ -93,7 +90,7 @@ def build(project: Project, mirror: Path, work: Path) -> dict[str, Any]:
         "base": source.base,
         "ignored": ignored(here, stages),
         "notes": here.notes,
-        "stages": as_json(stages),
+        "stages": [asdict(each) for each in stages],
     }
     (place / INFO).write_text(json.dumps(info, indent=1), encoding="utf-8")
     return info
@@ -114,14 +111,11 @@ def initialize(here: Building, graphs: dict[str, bytes]) -> None:
     here.root.mkdir(parents=True)
     here.git("init", "--quiet")
     must([*DVC, "init", "--quiet", *(["--subdir"] if here.source.base else [])], here.root, here.variables)
-    for folder in here.source.nested:
-        _write(here.top / folder / NESTED, b"")
-    _write_all(here, {path: text for path, text in here.source.files.items() if _is_plain(path)} | graphs)
-
-
-def _is_plain(path: str) -> bool:
-    later = ("dvc.yaml", "dvc.lock", ".gitignore", ".dvcignore", ".gitmodules")
-    return Path(path).name not in later and not path.endswith(".dvc")
+    plain = {f"{folder}/{NESTED}": b"" for folder in here.source.nested}
+    for path, content in here.source.files.items():
+        if Path(path).name not in LATER and not path.endswith(".dvc"):
+            plain[path] = content
+    _write_all(here, plain | graphs)
 
 
 def write_files(here: Building, graphs: dict[str, bytes]) -> None:
@@ -179,8 +173,8 @@ def add_submodules(here: Building, stages: Sequence[DeclaredStage]) -> None:
     for number, path in enumerate(paths):
         repository = here.place / "submodules" / str(number)
         make_up(repository, True, f"submodule {path}", below(path, read_paths(here, stages)))
-        for words in (["init"], ["add", "--all"], ["commit", "--message", "Made up"]):
-            must(["git", *words, "--quiet"] if words[0] != "add" else ["git", *words], repository, here.variables)
+        must(["git", "init", "--quiet"], repository, here.variables)
+        commit_all(repository, here.variables, "Made up")
         here.git("submodule", "--quiet", "add", "--force", repository, path)
 
 
@@ -235,9 +229,8 @@ def spec(here: Building, stages: Sequence[DeclaredStage]) -> Iterator[tuple[str,
     paths = [*read_paths(here, stages), *made_paths(here, stages)]
     for stage in stages:
         for out in stage.outputs if stage.command else ():
-            inside = [
-                name if Path(name).suffix else f"{name}/part.txt" for name in below(here.from_top(out.path), paths)
-            ]
+            names = below(here.from_top(out.path), paths)
+            inside = [name if Path(name).suffix else f"{name}/part.txt" for name in names]
             directory = locked.get((stage.directory, stage.short or "", out.written), not Path(out.path).suffix)
             yield out.path, inside or (stub.IN_A_NEW_DIRECTORY if directory else [])
 

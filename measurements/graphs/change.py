@@ -48,9 +48,8 @@ def other(value: Any) -> Any:
 
 def choose(stages: Sequence[DeclaredStage], root: Path, tracked: frozenset[str]) -> Change | None:
     """Return a parameter of a stage, a number if there is one; else a file that git tracks and a stage reads."""
-    found = sorted(_parameters(stages, root, tracked), key=lambda each: each[0])  # of equal kinds, the first
-    if found:
-        return found[0][1]
+    if found := list(_parameters(stages, root, tracked)):
+        return min(found, key=lambda each: each[0])[1]  # of equal kinds, the first
     files = (d.path for stage in stages for d in stage.dependencies if d.local and not d.keys)
     return next((Change(path) for path in files if path in tracked and (root / path).is_file()), None)
 

@@ -40,16 +40,12 @@ class Ended:
     timeout: bool = False  # whether it was ended because it took too long
 
 
-class ChildError(Exception):
-    """A process that must not fail has failed; the message has its last lines."""
+class ProjectError(Exception):
+    """A project can't be built or run: git has no snapshot, a process failed, or something of it would run."""
 
 
 def environment(work: Path, site: Path, code: Path = CODE) -> dict[str, str]:
-    """Return the variables of a child, with a home directory of its own in `work`.
-
-    `work`: the work folder; `site`: the directory of DVC's site cache; `code`: the checkout whose modules a child
-    imports.
-    """
+    """Return the variables of a child: a home in `work`, DVC's site cache in `site`, and modules of `code`."""
     home = work / "home"
     for file, text in ((home / ".gitconfig", GIT_CONFIG), (home / ".config/dvc/config", DVC_CONFIG)):
         if not file.exists():
@@ -113,9 +109,15 @@ def _kill(group: int, expired: Event) -> None:
         time.sleep(3)
 
 
+def commit_all(root: Path, variables: Mapping[str, str], message: str, *options: str) -> None:
+    """Commit all files of a git repository. Raises ProjectError."""
+    must(["git", "add", "--all"], root, variables)
+    must(["git", "commit", "--quiet", *options, "--message", message], root, variables)
+
+
 def must(command: Sequence[str | Path], directory: Path, variables: Mapping[str, str]) -> str:
-    """Run a command that has to succeed; return its output. Raises ChildError."""
+    """Run a command that has to succeed; return its output. Raises ProjectError with its last lines."""
     ended = call(command, directory, variables)
     if ended.code:
-        raise ChildError(f"{' '.join(map(str, command))} in {directory}: {ended.text.strip()[-1000:]}")
+        raise ProjectError(f"{' '.join(map(str, command))} in {directory}: {ended.text.strip()[-1000:]}")
     return ended.text

@@ -1,5 +1,6 @@
 """Run a built repository with DVC and with the command under test, three times each, and compare after each time."""
 
+import argparse
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from ruamel.yaml import YAML
 
 from measurements.graphs.build import INFO
 from measurements.graphs.change import choose
-from measurements.graphs.children import Ended, call, environment, must
+from measurements.graphs.children import Ended, call, commit_all, environment, must
 from measurements.graphs.data import DVC
 from measurements.graphs.graph import DeclaredStage, stage
 from measurements.graphs.names import Project
@@ -29,35 +30,24 @@ DONE = re.compile(r"^(?:> )?Running stage '([^']+)'|^Stage '([^']+)' is cached -
 OF_DVC = ("dvc.lock", ".gitignore")  # compared on their own
 
 
-@dataclass(frozen=True)
-class Options:
-    """How to run."""
-
-    work: Path  # the work folder
-    command: str  # what is called at the top of each repository
-    code: Path  # the checkout whose modules it imports
-    timeout: float  # the seconds that a call may take
-    runs: int = 3  # how many of the three runs are made
-
-
 @dataclass
 class Step:
-    """One run of both, and what differs after it."""
+    """One run of both, and what differs after it; of two values the first is DVC's, the second the command's."""
 
-    codes: tuple[int, int]  # the exit statuses of DVC and of the command
-    timeouts: tuple[bool, bool]  # which of the two took too long
+    codes: Sequence[int]  # the exit statuses
+    timeouts: Sequence[bool]  # which of the two took too long
     by_dvc: list[str]  # the stages that DVC ran, or took from its cache of runs
     by_command: list[str]  # those of the command, by its own account
     lock: str  # `same`, `order`, `CONTENT`, or which dvc.lock only one of them has
     ignore: str  # the same of the .gitignore files
     files: list[str]  # other files that differ
-    cpu: tuple[float, float]  # seconds of the processor of both
-    seconds: tuple[float, float]  # seconds of the clock of both
+    cpu: Sequence[float]  # seconds of the processor
+    seconds: Sequence[float]  # seconds of the clock
 
     @property
     def right(self) -> bool:
         """Whether both have succeeded."""
-        return self.codes == (0, 0)
+        return not any(self.codes)
 
     @property
     def equal(self) -> bool:
@@ -79,7 +69,7 @@ class Result:
     ignored: list[str]  # inputs that git ignores
     steps: dict[str, Step] = field(default_factory=dict)  # `first`, `second` and `changed`
     changed: str = ""  # what was changed for the last
-    status: tuple[int, int] | None = None  # the exit statuses of `dvc status -q` after the first step
+    status: Sequence[int] | None = None  # the exit statuses of `dvc status -q` after the first step
     message: list[str] = field(default_factory=list)  # the last lines of a refusal
 
     @property
@@ -101,23 +91,18 @@ class Result:
 
 
 class Comparison:
-    """The two copies of a repository, `a` for DVC and `b` for the command."""
+    """The two copies of a repository, `a` for DVC and `b` for the command; `options` are those of `run`."""
 
-    def __init__(self, project: Project, options: Options) -> None:
-        self.options, self.key = options, project.key
-        self.place = options.work / project.key
+    def __init__(self, project: Project, options: argparse.Namespace) -> None:
+        self.options, self.place = options, options.work / project.key
         info: Mapping[str, Any] = json.loads((self.place / INFO).read_text(encoding="utf-8"))
         self.stages: Sequence[DeclaredStage] = [stage(each) for each in info["stages"]]
+        self.commands = [each.name for each in self.stages if each.command]
         self.roots = tuple(self.place / name / info["base"] for name in "ab")
         site = self.place / "site"
         self.variables = environment(options.work, site), environment(options.work, site, options.code)
         self.result = Result(project.key, len(self.commands), info["features"], info["notes"], info["ignored"])
         self.logs = options.work / "logs" / project.key
-
-    @property
-    def commands(self) -> list[str]:
-        """The names of the stages that have a command."""
-        return [each.name for each in self.stages if each.command]
 
     def run(self) -> Result:
         """Take all steps that make sense, and return the result."""
@@ -128,8 +113,7 @@ class Comparison:
             shutil.copytree(self.place / "t", self.place / name, symlinks=True)
         first = self._step("first")
         if first.right:
-            dvc, command = (call([*DVC, "status", "-q"], root, self.variables[0]).code for root in self.roots)
-            self.result.status = (dvc, command)
+            self.result.status = [call([*DVC, "status", "-q"], root, self.variables[0]).code for root in self.roots]
             if self.options.runs > 1:
                 self._step("second")
             if self.options.runs > 2:
@@ -143,18 +127,15 @@ class Comparison:
         if ended := next((each for each in (command, dvc) if each.code), None):
             self.result.message = ended.text.strip().splitlines()[-LAST:]
         a, b = (dict(files(self.place / copy)) for copy in "ab")
+        others = (path for path in sorted(a.keys() | b.keys()) if Path(path).name not in OF_DVC)
         step = Step(
             codes=(dvc.code, command.code),
             timeouts=(dvc.timeout, command.timeout),
-            by_dvc=done_by_dvc(dvc.text),
+            by_dvc=sorted({ran or restored for ran, restored in DONE.findall(dvc.text)}),
             by_command=sorted(name for name, word in outcomes(command.text, self.commands).items() if word != "Cached"),
             lock=compared(a, b, "dvc.lock", as_yaml),
             ignore=compared(a, b, ".gitignore", lambda content: dict(Counter(content.decode().splitlines()))),
-            files=[
-                path
-                for path in sorted(a.keys() | b.keys())
-                if Path(path).name not in OF_DVC and a.get(path) != b.get(path)
-            ][:SHOWN],
+            files=[path for path in others if a.get(path) != b.get(path)][:SHOWN],
             cpu=(dvc.cpu, command.cpu),
             seconds=(dvc.seconds, command.seconds),
         )
@@ -168,8 +149,7 @@ class Comparison:
     def _change(self) -> None:
         """Commit both, change the same in both, and run both."""
         for root in self.roots:
-            must(["git", "add", "--all"], root, self.variables[0])
-            must(["git", "commit", "--quiet", "--allow-empty", "--message", "Done"], root, self.variables[0])
+            commit_all(root, self.variables[0], "Done", "--allow-empty")
         listed = must(["git", "ls-files", "-z"], self.roots[0], self.variables[0])
         if change := choose(self.stages, self.roots[0], frozenset(listed.split("\0"))):
             self.result.changed = str(change)
@@ -178,19 +158,10 @@ class Comparison:
             self._step("changed")
 
 
-def done_by_dvc(text: str) -> list[str]:
-    """Return the stages that `dvc repro` ran, or took from its cache of runs."""
-    return sorted({ran or restored for ran, restored in DONE.findall(text)})
-
-
 def outcomes(text: str, names: Sequence[str]) -> dict[str, str]:
-    """Return the outcome of each stage in the command's output.
+    """Return the outcome of each stage in the command's output, where a line is `[ 3/15] NAME: Ran, its command ran`.
 
-    A line is `NAME: Ran, its command ran`, maybe with `[ 3/15] ` before it and ` (1 s)` after it. Two lines that were
-    written as one are told apart by the known names.
-
-    >>> outcomes("[1/2] a: Ran, its command ran (1 s)\na | b: Ran, x\nits command rab: Cached, -", ["a", "b"])
-    {'a': 'Ran', 'b': 'Cached'}
+    Two lines that were written as one are told apart by the known names.
     """
     found = {}
     for line in text.splitlines():

@@ -10,7 +10,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from measurements.graphs.children import call, must
+from measurements.graphs.children import call, commit_all, must
 
 DVC = (sys.executable, "-m", "dvc")
 
@@ -83,7 +83,7 @@ class Imports:
                 make_up(root / path, wanted[path].directory or bool(below), f"imported {path}", below)
             must([*DVC, "add", "--quiet", *outer], root, self.variables)
             self.repositories[address] = root
-            self._commit(root, "Data")
+            commit_all(root, self.variables, "Data")
 
     def bring(self, data: Data, root: Path) -> str | None:
         """Import data into the repository `root`; return DVC's message if it refuses."""
@@ -107,13 +107,9 @@ class Imports:
                     data = pointer.with_suffix("")
                     make_up(data, data.is_dir(), f"newer {pointer.name}")
             must([*DVC, "commit", "--quiet", "--force"], root, self.variables)
-            self._commit(root, "Newer data")
+            commit_all(root, self.variables, "Newer data")
 
     def vanish(self) -> None:
         """Move each repository away, as if its server could not be reached."""
         for root in self.repositories.values():
             root.rename(root.with_suffix(".gone"))
-
-    def _commit(self, root: Path, message: str) -> None:
-        must(["git", "add", "--all"], root, self.variables)
-        must(["git", "commit", "--quiet", "--message", message], root, self.variables)

@@ -6,7 +6,7 @@ Prints them as JSON. Paths are relative to the top of the DVC repository.
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ class Dependency:
 
     path: str
     local: bool
-    keys: tuple[str, ...] = ()
+    keys: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class DeclaredStage:
     short: str | None  # its name in its dvc.yaml; None for a .dvc file
     directory: str  # of its dvc.yaml or .dvc file
     wdir: str  # the working directory of its command
-    lines: tuple[str, ...]  # those of its command, as DVC has put the values in; none for an import
+    lines: Sequence[str]  # those of its command, as DVC has put the values in; none for an import
     frozen: bool  # whether DVC takes it as it is
-    dependencies: tuple[Dependency, ...]  # what it reads
-    outputs: tuple[Output, ...]  # what it makes
+    dependencies: Sequence[Dependency]  # what it reads
+    outputs: Sequence[Output]  # what it makes
 
     @property
     def command(self) -> bool:
@@ -67,15 +67,9 @@ def read_stages(root: Path, variables: Mapping[str, str]) -> list[DeclaredStage]
 
 def stage(found: Mapping[str, Any]) -> DeclaredStage:
     """Return a stage from its JSON."""
-    dependencies = (Dependency(d["path"], d["local"], tuple(d["keys"])) for d in found["dependencies"])
-    outputs = (Output(**o) for o in found["outputs"])
-    lists = {"dependencies": tuple(dependencies), "outputs": tuple(outputs), "lines": tuple(found["lines"])}
-    return DeclaredStage(**{**found, **lists})
-
-
-def as_json(stages: list[DeclaredStage]) -> list[dict[str, Any]]:
-    """Return stages as `stage` reads them."""
-    return [asdict(each) for each in stages]
+    dependencies = [Dependency(**each) for each in found["dependencies"]]
+    outputs = [Output(**each) for each in found["outputs"]]
+    return DeclaredStage(**{**found, "dependencies": dependencies, "outputs": outputs})
 
 
 def _main() -> None:
@@ -93,17 +87,17 @@ def _main() -> None:
                 short=getattr(node, "name", None),
                 directory=os.path.relpath(os.path.dirname(node.path), root),  # noqa: PTH120 - may lie outside
                 wdir=os.path.relpath(node.wdir, root),
-                lines=tuple(map(str, node.cmd if isinstance(node.cmd, list) else str(node.cmd or "").splitlines())),
+                lines=list(map(str, node.cmd if isinstance(node.cmd, list) else str(node.cmd or "").splitlines())),
                 frozen=bool(node.frozen),
-                dependencies=tuple(
-                    Dependency(path(d), d.protocol == "local", tuple(map(str, getattr(d, "params", None) or ())))
+                dependencies=[
+                    Dependency(path(d), d.protocol == "local", list(map(str, getattr(d, "params", None) or ())))
                     for d in node.deps
-                ),
-                outputs=tuple(Output(path(o), o.protocol == "local", o.def_path, bool(o.use_cache)) for o in node.outs),
+                ],
+                outputs=[Output(path(o), o.protocol == "local", o.def_path, bool(o.use_cache)) for o in node.outs],
             )
             for node in repo.index.stages
         ]
-    print(json.dumps(as_json(stages)))
+    print(json.dumps([asdict(each) for each in stages]))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from measurements.graphs.children import ProjectError
 from measurements.graphs.graph import DeclaredStage
 
 OUTPUTS = ("outs", "metrics", "plots")
@@ -24,10 +25,9 @@ PLAIN = re.compile(r"""(?:[\w@%+=:,./ -]|'[^']*'|"[^"$`\\!]*")*""")
 
 
 def rewritten(content: bytes, stub: Path, spec: Path) -> bytes:
-    """Return a dvc.yaml whose stages call `stub` with `spec`.
+    """Return a dvc.yaml whose stages call `stub` with `spec`; raises ruamel.yaml's errors if DVC cannot read it either.
 
-    A stage's own command becomes the call's `--note`, so that a template in it still counts: DVC puts the values in
-    before the shell reads the line. Raises ruamel.yaml's errors if DVC cannot read the content either.
+    A stage's own command becomes the call's `--note`, so that a template in it still counts.
     """
     yaml, data = _read(content.decode())
     call = shlex.join([sys.executable, "-I", "-S", str(stub), str(spec)])
@@ -93,17 +93,13 @@ def _files(body: Any) -> Iterator[str]:
         yield from (shlex.quote(str(name)) for name in names)
 
 
-class CommandError(Exception):
-    """A repository would run something else than the stub."""
-
-
 def check_commands(stages: Iterable[DeclaredStage], stub: Path) -> None:
-    """Raise CommandError unless each line of each command, as DVC has resolved it, is a call of the stub alone."""
+    """Raise ProjectError unless each line of each command, as DVC has resolved it, is a call of the stub alone."""
     call = shlex.join([sys.executable, "-I", "-S", str(stub)])
     for stage in stages:
         for line in stage.lines:
             if not line.startswith(f"{call} ") or not is_one_command(line):
-                raise CommandError(f"{stage.name} would run more than the stub: {line.removeprefix(call)[:200]}")
+                raise ProjectError(f"{stage.name} would run more than the stub: {line.removeprefix(call)[:200]}")
 
 
 def is_one_command(line: str) -> bool:

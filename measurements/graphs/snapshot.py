@@ -5,11 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from measurements.graphs.children import ProjectError
+
 UNKNOWN = 1 << 40  # the size of a file that the snapshot lists and does not have
-
-
-class SnapshotError(Exception):
-    """There is no repository, or git can't read it; the message has the place."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ def git_directory(place: Path) -> Path:
     for directory in (place / "repo/.git", place / "repo", place / ".git", place):
         if (directory / "HEAD").is_file() and (directory / "objects").is_dir():
             return directory
-    raise SnapshotError(f"{place} has no git repository. Fetch it, or clone it there.")
+    raise ProjectError(f"{place} has no git repository. Fetch it, or clone it there.")
 
 
 def blobs(repository: Path) -> Iterator[Blob]:
@@ -52,9 +50,8 @@ def contents(repository: Path, wanted: Iterable[Blob]) -> dict[str, bytes]:
 
 
 def _git(repository: Path, *arguments: str, given: str = "") -> bytes:
-    done = subprocess.run(
-        ["git", f"--git-dir={repository}", *arguments], input=given.encode(), capture_output=True, check=False
-    )
+    command = ["git", f"--git-dir={repository}", *arguments]
+    done = subprocess.run(command, input=given.encode(), capture_output=True, check=False)
     if done.returncode:
-        raise SnapshotError(f"git {arguments[0]} in {repository}: {done.stderr.decode(errors='replace').strip()}")
+        raise ProjectError(f"git {arguments[0]} in {repository}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout

@@ -62,7 +62,7 @@ class Source:
 
     @cached_property
     def nested(self) -> list[str]:
-        """Return the directories that are DVC repositories of their own, which DVC leaves out."""
+        """The directories that are DVC repositories of their own, which DVC leaves out."""
         own = f"{self.base}/{NESTED}".lstrip("/")
         return [path.removesuffix(f"/{NESTED}") for path in self.tree if path.endswith(f"/{NESTED}") and path != own]
 
@@ -90,12 +90,8 @@ class Source:
         graphs = [content for path, content in self.named("dvc.yaml") if self._is_own(path)]
         text = "".join(content.decode(errors="replace") for content in graphs)
         data = list(self.data())
-        counted = {
-            "dvc.yaml": len(graphs) if len(graphs) > 1 else 0,
-            ".dvc": len(data),
-            "imports": sum(1 for each in data if each.source),
-            "submodules": len(self.submodules()),
-        }
+        several, imports = len(graphs) if len(graphs) > 1 else 0, sum(1 for each in data if each.source)
+        counted = {"dvc.yaml": several, ".dvc": len(data), "imports": imports, "submodules": len(self.submodules())}
         words = [word.strip(":") for word in (*WORDS, *MORE_WORDS) if word in text]
         return ", ".join(words + [f"{number} {kind}" for kind, number in counted.items() if number])
 
@@ -110,7 +106,7 @@ def _stages(content: bytes) -> dict[str, Any]:
 
 
 def read_source(project: Project, mirror: Path) -> Source:
-    """Read a project from the mirror. Raises SnapshotError."""
+    """Read a project from the mirror. Raises ProjectError."""
     repository = git_directory(mirror / project.folder)
     inside = "inside" in project.variants
     start = f"{project.directory}/" if project.directory and not inside else ""
@@ -126,7 +122,7 @@ def read_source(project: Project, mirror: Path) -> Source:
 def _wanted(found: Iterable[tuple[str, Blob]]) -> Iterator[tuple[str, Blob]]:
     small = 0
     for path, blob in found:
-        folders, name = Path(path).parts[:-1], Path(path).name
+        *folders, name = Path(path).parts
         if ".dvc" in folders or ".github" in folders:
             continue
         if name in ALWAYS or name.endswith(".dvc"):

@@ -78,12 +78,11 @@ def write_file(file: Path, digest: str, salt: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     text = hashlib.sha256(f"{digest} {salt}".encode()).hexdigest()
     number = int(text[:4], 16)
+    table = f"step,value\n0,{number}\n1,{number + 1}\n"
     forms = {
         ".json": json.dumps({"value": number, "nested": {"part": number / 7}}),
-        ".yaml": f"value: {number}\n",
-        ".yml": f"value: {number}\n",
-        ".csv": f"step,value\n0,{number}\n1,{number + 1}\n",
-        ".tsv": f"step\tvalue\n0\t{number}\n1\t{number + 1}\n",
+        **dict.fromkeys((".yaml", ".yml"), f"value: {number}\n"),
+        **{".csv": table, ".tsv": table.replace(",", "\t")},
     }
     file.unlink(missing_ok=True)  # it can be a link to DVC's cache
     file.write_text(forms.get(file.suffix, f"{text}\n"), encoding="utf-8")

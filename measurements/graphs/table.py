@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from measurements.graphs.compare import Result, Step
 
@@ -26,19 +25,9 @@ MEANING = {
 def read_results(work: Path) -> Iterator[Result]:
     """Yield the results of a work folder by name."""
     for file in sorted((work / "results").glob("*.json")):
-        yield read_result(json.loads(file.read_text(encoding="utf-8")))
-
-
-def read_result(found: dict[str, Any]) -> Result:
-    """Return a result from its JSON."""
-    steps = {name: Step(**_with_pairs(step)) for name, step in found["steps"].items()}
-    return Result(**{**found, "steps": steps, "status": found["status"] and tuple(found["status"])})
-
-
-def _with_pairs(step: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: tuple(value) if name in ("codes", "timeouts", "cpu", "seconds") else value for name, value in step.items()
-    }
+        found = json.loads(file.read_text(encoding="utf-8"))
+        steps = {name: Step(**step) for name, step in found["steps"].items()}
+        yield Result(**{**found, "steps": steps})
 
 
 def table(results: Sequence[Result]) -> str:
@@ -53,25 +42,10 @@ def table(results: Sequence[Result]) -> str:
 def row(result: Result) -> tuple[object, ...]:
     """Return the cells of a project."""
     first = result.steps["first"]
-    lock, ignore, outs = (
-        (_worst(result, "lock"), _worst(result, "ignore"), outputs(result)) if first.right else ("-", "-", "-")
-    )
-    return (
-        result.name,
-        result.stages,
-        result.features,
-        code(first, 0),
-        code(first, 1),
-        lock,
-        ignore,
-        outs,
-        stages(result.steps.get("second")),
-        stages(result.steps.get("changed")),
-        status(result),
-        first.cpu[0],
-        first.cpu[1],
-        result.verdict,
-    )
+    written = (_worst(result, "lock"), _worst(result, "ignore"), outputs(result)) if first.right else ("-", "-", "-")
+    later = (stages(result.steps.get(name)) for name in ("second", "changed"))
+    about = (result.name, result.stages, result.features, code(first, 0), code(first, 1))
+    return (*about, *written, *later, status(result), *first.cpu, result.verdict)
 
 
 def code(step: Step, which: int) -> str:

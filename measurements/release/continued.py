@@ -7,20 +7,19 @@
     teachers     both of the release, multilingual-e5-small, and the encoder itself, which keeps it where it is good
     rate         a fifth of that of a new student, for the same reason
 
-`texts FROM` writes what e5 has to embed. `train FROM` reads the vectors that `e5_vectors.py` made of them, trains, and
-writes models/released; it refuses an encoder that is worse on a kind of task. `compare FROM` measures what each part of
-the recipe adds, without a test split (reproductions/docs/levers.md). Everything on the way is kept in
-data/checkpoints/continued, so an interrupted call goes on.
+`texts FROM` writes what e5 has to embed. `train FROM` reads the vectors that `e5_vectors.py` made of them, and writes
+models/released, unless that is worse on a kind of task. `compare FROM` measures what each part of the recipe adds,
+without a test split (reproductions/docs/levers.md). An interrupted call goes on, from data/checkpoints/continued.
 """
 
 import argparse
 import hashlib
 import logging
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +27,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from measurements import command
 from measurements.ablations import Grid
 from measurements.equal_bytes import write_comparison
-from measurements.release.sign_rows import extended
+from measurements.release.sign_rows import extended, tokens_of
 from measurements.release.signs import LENGTH, PRECISION, TEACHERS, sentences
-from measurements.release.student import refuse_worse, write_release
+from measurements.release.student import cleaned, refuse_worse, write_release
 from measurements.release.texts import LICENCES
-from measurements.sets import collected
+from measurements.sets import SUITE_SETS, collected
 from measurements.trained_peers import read_corpus
 from reproductions.systems.similarity import scores
 from sentence_distillery.corpus.fingerprints import fingerprints, ranks
@@ -44,20 +44,18 @@ from sentence_distillery.distillation.distill import HERE, as_teacher
 from sentence_distillery.distillation.lexical import with_lexical_channel
 from sentence_distillery.distillation.options import SoftLabels, StudentOptions
 from sentence_distillery.distillation.soft_labels import WORDS as WORDS_FILE
-from sentence_distillery.distillation.soft_labels import LabelDirectories, label, part_texts
+from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.distillation.student import LabelledCorpus, train_static
 from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms
 from sentence_distillery.encoder.compression import compress, principal_directions, token_counts, with_fewer_words
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import is_emoji, is_term, static_tokenizer
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.evaluation.sets.registry import SUITE
-from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
+from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import unit_rows
 from stages import paths
 
-SETS = tuple(dict.fromkeys(name for names in SUITE.values() for name in names))
 WORK = Path("data/checkpoints/continued")
 ARTICLES, CAPTIONS = 4_000, 30_000
 SENTENCES = {  # of each kind
@@ -130,19 +128,17 @@ class Text:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Train the released encoder further.")
-    parser.add_argument(
-        "step", choices=("texts", "train", "compare"), help="what e5 embeds; the release; other recipes"
-    )
+    steps = ("texts", "train", "compare")
+    parser.add_argument("step", choices=steps, help="what e5 embeds; the release; other recipes")
     parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets and the text")
     parser.add_argument("--from", dest="former", default=str(paths.RELEASED), help="the encoder (models/released)")
     parser.add_argument("--output", type=Path, help="directory to write (models/released; reports/runs/levers)")
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    try:
+    options = command.parsed(parser, arguments, "%(message)s")
+    with command.refusals("continued"):
         former = StaticEncoder.load(options.former)
         if "continued" in former.made_from:
             raise InputError(f"{options.former} was trained further already; run `make release` before.")
-        data = collected(SETS, options.source, WORK / "sets")
+        data = collected(SUITE_SETS, options.source, WORK / "sets")
         kinds = {name: sentences(name, data.fingerprints()) for name in LICENCES}
         text = Text(general(options.source, data), kinds, further_words(kinds, former))
         print(f"{len(text.drawn):,} sentences; {len(text.words):,} words, such as {' '.join(text.words[::400])}")
@@ -157,8 +153,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found = {name: made(recipe, text, options.former) for name, recipe in RECIPES.items()}
             about = f"python -m measurements.release.continued compare FROM, {EPOCHS} epochs, seed {SEED}"
             write_comparison("continued", found, "released", options, about, former)
-    except InputError as error:
-        sys.exit(f"continued: {error}")
 
 
 def release(former: str, text: Text, data: BenchmarkData, target: Path) -> None:
@@ -196,16 +190,13 @@ def made(recipe: Recipe, text: Text, former: str) -> StaticEncoder:
         )
         encoder = StaticEncoder.load(former)
         corpus = labelled(recipe, text, words, encoder)
-        student = train_static(options, corpus, Counters("sentences"), WORK / "student.safetensors")
-        with_rows(encoder, student.encoder, words, text).save_pretrained(target)
+        student = train_static(options, corpus, Counters("sentences"), WORK / "student.safetensors").encoder
+        with_rows(encoder, student, words, text).save_pretrained(target)
     return StaticEncoder.load(target)
 
 
 def labelled(recipe: Recipe, text: Text, words: Sequence[str], former: StaticEncoder) -> LabelledCorpus:
-    """Label the sentences of a recipe; teachers embed a text once for all recipes.
-
-    Of the words of the corpus only `words` are left: the encoder has all others that it needs.
-    """
+    """Label the sentences of a recipe; of the corpus' words only `words` are left, since the encoder has the others."""
     sentences, soft_labels = WORK / "labelled" / "sentences", WORK / "labelled" / "soft_labels"
     kinds = drawn(text.kinds, SENTENCES | (MORE_TECHNICAL if recipe.technical else {}))
     texts = [*text.general, *(kinds if recipe.kinds else ())]
@@ -226,20 +217,16 @@ def labelled(recipe: Recipe, text: Text, words: Sequence[str], former: StaticEnc
 
 def general(sources: Sequence[Path], data: BenchmarkData) -> list[str]:
     """Return the sentences of news and captions, those that `make ablations` draws with ARTICLES and CAPTIONS."""
-    target = WORK / "general" / "sentences"
-    if not target.exists():
+
+    def texts() -> Iterator[str]:
         grid = Grid(read_corpus(sources, data), data, WORK, ARTICLES, CAPTIONS)
-        texts = grid.texts("news and captions")
-        write_sentences(texts, Reading(), CLEAN, data.fingerprints(), target, Counters("sentences"))
-    return [text for part in table_parts(target) for text in part_texts(part)]
+        yield from grid.texts("news and captions")
+
+    return cleaned(texts(), data.fingerprints(), WORK / "general" / "sentences")
 
 
 def drawn(kinds: Mapping[str, Sequence[str]], most: Mapping[str, int]) -> Iterator[str]:
-    """Yield the sentences of each kind with the lowest hashes, at most so many.
-
-    >>> sorted(drawn({"tweets": ["so cold", "what a day", "so cold"]}, {"tweets": 2}))
-    ['so cold', 'what a day']
-    """
+    """Yield the sentences of each kind with the lowest hashes, at most so many."""
     for name, texts in kinds.items():
         distinct = list(dict.fromkeys(texts))
         order = np.argsort(ranks(fingerprints(distinct), SEED), kind="stable")
@@ -247,19 +234,14 @@ def drawn(kinds: Mapping[str, Sequence[str]], most: Mapping[str, int]) -> Iterat
 
 
 def further_words(kinds: Mapping[str, Sequence[str]], encoder: StaticEncoder) -> list[str]:
-    """List the frequent words and terms of each kind that the encoder has no token for; numbers are left out.
-
-    >>> encoder = StaticEncoder(static_tokenizer(["[UNK]", "cold"]), np.zeros((2, 2), np.float32))
-    >>> further_words({"tweets": ["so cold lol 10.5"] * 5}, encoder)
-    ['lol', 'so']
-    """
+    """List the frequent words and terms of each kind that the encoder has no token for; numbers are left out."""
     known, found = encoder.tokenizer.get_vocab(), dict[str, None]()
     for name in (name for name in WORDS if name in kinds):
         counts = count_words(kinds[name])
         counts = Counter(with_terms(counts, choose_terms(count_terms(kinds[name]), counts, OFTEN)))
         ordered = sorted((-count, word) for word, count in counts.items() if count >= OFTEN)
         lacking = (word for _, word in ordered if word not in known and _is_named(word))
-        found |= dict.fromkeys([word for word, _ in zip(lacking, range(WORDS[name]), strict=False)])
+        found |= dict.fromkeys(islice(lacking, WORDS[name]))
     return list(found)
 
 
@@ -285,11 +267,10 @@ def centred_vectors(texts: Sequence[str]) -> Path:
 def with_rows(released: StaticEncoder, student: StaticEncoder, words: Sequence[str], text: Text) -> StaticEncoder:
     """Give the released encoder the student's vectors, and a row for each word, as far as there is room.
 
-    Words that no sentence has make room, the last ones first; pieces and signs stay. Other tokens of the student
-    go. The first dimensions are those that keep the most of the sentences.
+    Words that no sentence has make room, the last ones first; pieces and signs stay.
     """
-    vocabulary = released.tokenizer.get_vocab()
-    tokens = [*sorted(vocabulary, key=vocabulary.__getitem__), *words]
+    size = len(released.stored)
+    tokens = [*tokens_of(released.tokenizer), *words]
     rows = student.tokenizer.get_vocab()
     wider = StaticEncoder(static_tokenizer(tokens), student.table[[rows[token] for token in tokens]])
     counts = token_counts(wider, text.drawn)
@@ -298,7 +279,7 @@ def with_rows(released: StaticEncoder, student: StaticEncoder, words: Sequence[s
     full = StaticEncoder(
         wider.tokenizer,
         table,
-        lexical=extended(released, counted, len(vocabulary)),
+        lexical=extended(released, counted, size),
         lexical_weight=released.lexical_weight,
         search_weight=released.search_weight,
     )

@@ -6,6 +6,7 @@ by the package abi3info, and lief reads the formats of Linux, macOS and Windows.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,38 +16,12 @@ START: Final = "PyInit__core"
 LEAST: Final = (3, 11)  # the version of Python whose stable interface the core is compiled for
 UNDEFINED: Final = 0  # the section of a name that is elsewhere
 MACHINES: Final = {"X86_64": "x86_64", "AARCH64": "aarch64", "ARM64": "aarch64", "AMD64": "x86_64"}
-C_LIBRARY: Final = frozenset(
-    {
-        "abort",
-        "bcmp",
-        "calloc",
-        "free",
-        "log",
-        "malloc",
-        "memchr",
-        "memcmp",
-        "memcpy",
-        "memmove",
-        "memset",
-        "realloc",
-        "sqrtf",
-        "strchr",
-        "strcmp",
-        "strlen",
-        "bzero",
-        "__bzero",
-        "__cxa_finalize",
-        "__gmon_start__",
-        "_ITM_deregisterTMCloneTable",
-        "_ITM_registerTMCloneTable",
-        "__stack_chk_fail",
-        "__memcpy_chk",
-        "__memset_chk",
-        "__stack_chk_guard",
-        "_availability_version_check",
-        "dyld_stub_binder",
-    }
-)
+_C_LIBRARY: Final = """
+    abort bcmp calloc free log malloc memchr memcmp memcpy memmove memset realloc sqrtf strchr strcmp strlen bzero
+    __bzero __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable __stack_chk_fail
+    __memcpy_chk __memset_chk __stack_chk_guard _availability_version_check dyld_stub_binder
+"""
+C_LIBRARY: Final = frozenset(_C_LIBRARY.split())
 MACHO_MARKS: Final = frozenset({"_mh_dylib_header", "__dso_handle"})  # which each library of macOS has
 WINDOWS_LIBRARIES: Final = ("api-ms-win-crt-", "kernel32.dll", "ucrtbase.dll", "vcruntime140.dll")
 
@@ -67,13 +42,10 @@ def stable_names() -> tuple[frozenset[str], frozenset[str]]:
     import abi3info
 
     def known(table: Any) -> frozenset[str]:
-        return frozenset(symbol.name for symbol, entry in table.items() if _since(entry) <= LEAST)
+        there = (symbol for symbol, entry in table.items() if (entry.added.major, entry.added.minor) <= LEAST)
+        return frozenset(symbol.name for symbol in there)
 
     return known(abi3info.FUNCTIONS), known(abi3info.DATAS)
-
-
-def _since(entry: Any) -> tuple[int, int]:
-    return (entry.added.major, entry.added.minor)
 
 
 def read_core(content: bytes) -> Core:
@@ -105,15 +77,18 @@ def _of_linux(found: Any) -> Core:
     asked = {str(symbol.name) for symbol in named if symbol.shndx == UNDEFINED}
     exported = {str(symbol.name) for symbol in named if symbol.shndx != UNDEFINED}
     needed = (entry.name for library in found.symbols_version_requirement for entry in library.get_auxiliary_symbols())
-    versions = [re.fullmatch(r"GLIBC_(\d+)\.(\d+).*", name) for name in needed]
-    glibc = max(((int(version[1]), int(version[2])) for version in versions if version), default=(0, 0))
-    return _split(found.header.machine_type.name, exported, asked, glibc)
+    return _split(found.header.machine_type.name, exported, asked, _glibc(r"^GLIBC_(\d+)\.(\d+)", needed))
+
+
+def _glibc(pattern: str, names: Iterable[str]) -> tuple[int, int]:
+    """Return the greatest version of glibc that a pattern finds."""
+    versions = (re.search(pattern, name) for name in names)
+    return max(((int(version[1]), int(version[2])) for version in versions if version), default=(0, 0))
 
 
 def _of_windows(found: Any) -> Core:
     """Read a library of Windows, where each name is asked of a library by name."""
-    python: set[str] = set()
-    others: set[str] = set()
+    python, others = set[str](), set[str]()
     for library in found.imports:
         names = {str(entry.name) for entry in library.entries}
         if library.name.lower() == "python3.dll":
@@ -126,11 +101,7 @@ def _of_windows(found: Any) -> Core:
 
 
 def checked(wheel: Path) -> str:
-    """Check the core in a wheel.
-
-    `wheel`: the wheel's file. Returns a line that says what was found. Raises ValueError if the loader of the wheel's
-    system would refuse the core, or a version of Python might; the message has the names.
-    """
+    """Check the core in a wheel, and say what was found; raises ValueError if a loader or a Python might refuse it."""
     with ZipFile(wheel) as packed:
         (name,) = (each for each in packed.namelist() if "/_core." in each and each.endswith((".so", ".pyd")))
         core = read_core(packed.read(name))
@@ -142,14 +113,8 @@ def checked(wheel: Path) -> str:
         f"gives {sorted(core.exported)}": core.exported != {START},
         f"asks Python for {sorted(core.of_python - functions - datas)}": not core.of_python <= functions | datas,
         f"asks for {sorted(core.others - C_LIBRARY)}": bool(core.others - C_LIBRARY),
-        f"needs glibc {core.glibc}": core.glibc > _glibc_of(wheel.name),
+        f"needs glibc {core.glibc}": core.glibc > _glibc(r"-manylinux_(\d+)_(\d+)_", [wheel.name]),
     }
     if found := [fault for fault, there in faults.items() if there]:
         raise ValueError(f"{wheel.name}: {name} {', and '.join(found)}")
     return f"asks for {len(core.of_python)} names of Python's stable interface"
-
-
-def _glibc_of(name: str) -> tuple[int, int]:
-    """Return the version of glibc in a wheel's tag."""
-    found = re.search(r"-manylinux_(\d+)_(\d+)_", name)
-    return (int(found[1]), int(found[2])) if found else (0, 0)

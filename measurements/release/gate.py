@@ -12,7 +12,7 @@ difference. No set of clustering has texts that are not its test split, and no o
 dev split, its training texts are in the corpus of `best`, and Twitter URL is a test split alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,12 +47,10 @@ class Difference:
     """The figure of the new encoder less that of the old one."""
 
     kind: str  # the kind of task
-    # the names of its sets that are there. old, new: Their mean figures, in [-1, 1]. low, high: The ends of the
-    # interval of the difference at 95 %
-    sets: tuple[str, ...]
-    old: float
+    sets: tuple[str, ...]  # the names of its sets that are there
+    old: float  # their mean figures, in [-1, 1]
     new: float
-    low: float
+    low: float  # the ends of the interval of the difference at 95 %
     high: float
 
     @property
@@ -69,37 +67,20 @@ class Difference:
 
 
 def compare(old: Encoder, new: Encoder, data: BenchmarkData) -> list[Difference]:
-    """Compare two encoders on the sets of KINDS that are there.
+    """Compare two encoders on the sets of KINDS that are there; a kind without any of its sets is left out.
 
-    `old`: the released encoder; `new`: the one that may replace it; `data`: the benchmark sets; a kind without any of
-    its sets is left out. Returns the difference of each kind, with its interval by the bootstrap of 1,000 draws. Raises
-    InputError if a figure of a set is undefined, with its reason.
-
-        >>> from pathlib import Path
-        >>> for difference in compare(old, new, BenchmarkData(Path("data/benchmarks"))):  # doctest: +SKIP
-        ...     print(difference)
-        similarity (stsb, sick): 80.39 -> 80.45, +0.05 [-0.10, +0.21]
-
-    Reference:
-        Efron 1979, Bootstrap Methods: Another Look at the Jackknife, https://doi.org/10.1214/aos/1176344552
+    Raises InputError if a figure of a set is undefined, with its reason. The bootstrap: Efron 1979, Another Look at the
+    Jackknife, https://doi.org/10.1214/aos/1176344552
     """
-    found = {
-        kind: [read(data, kind, *each) for each in sets if each[0] in data.available()] for kind, sets in KINDS.items()
-    }
+    there = data.available()
+    found = {kind: [read(data, kind, *each) for each in sets if each[0] in there] for kind, sets in KINDS.items()}
     return [_difference(kind, tasks, old, new) for kind, tasks in found.items() if tasks]
 
 
 def read(data: BenchmarkData, kind: str, name: str, split: Split) -> TaskSet:
-    """Read a set; where documents are classified by their split train alone, a part of it is scored.
+    """Read a set of a kind as `read_task` does: of pairs their entailment, and of texts to classify a part is scored.
 
-    `data`: the benchmark sets; `kind`: the kind of task, of KINDS; of "pairs" the entailment labels are read, and not
-    the ratings; `name`: the set; `split`: "dev", or "train" if it has no other one beside the test split. Returns the
-    set and its type of task. Raises InputError: As of `read_task`.
-
-    >>> from pathlib import Path
-    >>> data = BenchmarkData(Path("data/benchmarks"))  # doctest: +SKIP
-    >>> [len(part.texts) for part in read(data, "classification", "trec", "train").texts]  # doctest: +SKIP
-    [4089, 1363]
+    `split` is "dev", or "train" if there is no other one beside the test split.
     """
     task = read_task(data, name, split)
     if kind == PAIRS and isinstance(task.texts, PairSet):
@@ -114,13 +95,11 @@ def read(data: BenchmarkData, kind: str, name: str, split: Split) -> TaskSet:
         DocumentSet(name, split, [texts[row] for row in rows], [labels[row] for row in rows])
         for rows in (order[scored:], order[:scored])
     )
-    return TaskSet(task.type, (fitted, rest), task.protocols)
+    return replace(task, texts=(fitted, rest))
 
 
 def _difference(kind: str, tasks: Sequence[TaskSet], old: Encoder, new: Encoder) -> Difference:
-    both = [list(_scored(encoder, tasks)) for encoder in (old, new)]
-    before, after = (float(np.mean([value for value, _ in scores])) for scores in both)
-    drawn_before, drawn_after = (np.mean([drawn for _, drawn in scores], axis=0) for scores in both)
+    (before, drawn_before), (after, drawn_after) = (_scored(encoder, tasks) for encoder in (old, new))
     names = tuple(task.tested.name for task in tasks)
     low, high, left_out = bootstrap.interval(drawn_after - drawn_before)
     if low is None or high is None:
@@ -128,10 +107,13 @@ def _difference(kind: str, tasks: Sequence[TaskSet], old: Encoder, new: Encoder)
     return Difference(kind, names, before, after, low, high)
 
 
-def _scored(encoder: Encoder, tasks: Sequence[TaskSet]) -> Iterator[tuple[float, Floats]]:
-    """Yield the main figure on each set, and its draws."""
+def _scored(encoder: Encoder, tasks: Sequence[TaskSet]) -> tuple[float, Floats]:
+    """Return the mean of the main figures of all sets, and that of their draws."""
+    values, draws = [], []
     for task in tasks:
         measure = main_measure(encoder, task)
         if measure.drawn is None or isinstance(measure.value, Unavailable):
             raise InputError(f"{'/'.join(task.place)} has no {measure.metric}: {measure.value}.")
-        yield measure.value, measure.drawn
+        values.append(measure.value)
+        draws.append(measure.drawn)
+    return float(np.mean(values)), np.mean(draws, axis=0)

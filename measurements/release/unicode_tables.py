@@ -1,11 +1,8 @@
 """Write unicode_tables.h: what `tokenizers` makes of each code point, by asking it about all of them.
 
-    python -m measurements.release.unicode_tables
-
-The package has Unicode data of several versions: one decides what is composed, another what a control, an accent or
-punctuation is, a third what is lower case. Python's unicodedata is of yet another version. So nothing is derived here:
-each code point goes through the normalizer, the splitter and the search for single words, and the answers are the
-table. `VERSION` names the release that was asked.
+The package has Unicode data of several versions, and Python's unicodedata is of yet another one. So nothing is derived
+here: each code point goes through the normalizer, the splitter and the search for single words, and the answers are the
+table.
 
 A text is more than its code points only in the order of combining marks, which normalisation sorts. Accents are dropped
 afterwards, so it matters only for marks that stay; they are the kinds STRANGE, and the core leaves a text in which two
@@ -13,7 +10,8 @@ of them meet to the simple path (see text.c).
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -42,31 +40,27 @@ _SYLLABLES: Final = range(0xAC00, 0xD7A4)
 _LINE: Final = 118
 
 
-class Splits:
-    """Answers of the splitter and of the search for single words, kept by character."""
+@cache
+def words() -> Tokenizer:
+    """Return a tokenizer whose one word is found if no letter follows it."""
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "zz": 1}, unk_token="[UNK]"))
+    tokenizer.add_tokens([AddedToken("zz", single_word=True, normalized=False)])
+    return tokenizer
 
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
-        self._words = Tokenizer(WordLevel({"[UNK]": 0, "zz": 1}, unk_token="[UNK]"))
-        self._words.add_tokens([AddedToken("zz", single_word=True, normalized=False)])
 
-    def kind(self, character: str) -> int:
-        """Return the kind of a character of normalised text."""
-        if character not in self._known:
-            self._known[character] = self._asked(character)
-        return self._known[character]
-
-    def _asked(self, character: str) -> int:
-        pieces = len(SPLITTER.pre_tokenize_str(f"a{character}a"))
-        in_word = 1 not in self._words.encode(f"zz{character}").ids  # \w of a regular expression
-        if pieces == 2:
-            assert character == " ", f"U+{ord(character):04X} is white space after it was normalised"
-            return SPACE
-        if pieces == 3:
-            return JOINER if in_word else SIGN
-        if is_sorted(character):
-            return STRANGE_LETTER if in_word else STRANGE_SYMBOL
-        return LETTER if in_word else SYMBOL
+@cache
+def kind(character: str) -> int:
+    """Return the kind of a character of normalised text, by the splitter and the search for single words."""
+    pieces = len(SPLITTER.pre_tokenize_str(f"a{character}a"))
+    in_word = 1 not in words().encode(f"zz{character}").ids  # \w of a regular expression
+    if pieces == 2:
+        assert character == " ", f"U+{ord(character):04X} is white space after it was normalised"
+        return SPACE
+    if pieces == 3:
+        return JOINER if in_word else SIGN
+    if is_sorted(character):
+        return STRANGE_LETTER if in_word else STRANGE_SYMBOL
+    return LETTER if in_word else SYMBOL
 
 
 def is_sorted(character: str) -> bool:
@@ -78,67 +72,58 @@ def is_sorted(character: str) -> bool:
 class Pool:
     """Expansions, each the number of its characters and then kind, length and UTF-8 of each one; equal ones once."""
 
-    def __init__(self, splits: Splits) -> None:
+    def __init__(self) -> None:
         self.content = bytearray()
-        self.offsets: dict[str, int] = {}
-        self._splits = splits
+        self.offsets: list[int] = []
         self._values: dict[str, int] = {}
 
     def value(self, text: str) -> int:
         """Return the value of an expansion in the table."""
-        if text not in self.offsets:
+        if text not in self._values:
             self._values[text] = EXPANDED + len(self.offsets)
-            self.offsets[text] = len(self.content)
+            self.offsets.append(len(self.content))
             self.content.append(len(text))
             assert len(text.encode()) <= MARGIN
             for character in text:
                 encoded = character.encode()
-                self.content += bytes([self._splits.kind(character), len(encoded)]) + encoded
+                self.content += bytes([kind(character), len(encoded)]) + encoded
         return self._values[text]
 
 
-def value(code: int, normalizer: Normalizer, splits: Splits, pool: Pool) -> int:
+def value(code: int, normalizer: Normalizer, pool: Pool) -> int:
     """Return the entry of a code point: a kind, or the value of an expansion."""
     if code in _SURROGATES:
         return DROPPED
     character = chr(code)
     found = normalizer.normalize_str(character)
     if found == character:
-        return splits.kind(character)
+        return kind(character)
     if code in _SYLLABLES:
         assert found == unicodedata.normalize("NFD", character), f"U+{code:04X} is not cut into its letters"
-        assert all(splits.kind(letter) == LETTER for letter in found)
+        assert all(kind(letter) == LETTER for letter in found)
         return HANGUL
-    if found == f" {character} " and splits.kind(character) == LETTER:
+    if found == f" {character} " and kind(character) == LETTER:
         return IDEOGRAPH
     return {"": DROPPED, " ": SPACE}.get(found) or pool.value(found)
 
 
-def rows(numbers: Iterable[int]) -> Iterator[str]:
-    """Lay numbers out in lines."""
-    line = ""
-    for number in numbers:
-        entry = f"{number},"
-        if len(line) + len(entry) > _LINE:
-            yield line
-            line = ""
-        line += entry
-    yield line
-
-
-def array(kind: str, name: str, numbers: list[int]) -> str:
-    """Write a constant array."""
-    return f"static const {kind} {name}[{len(numbers)}] = {{\n" + "\n".join(rows(numbers)) + "\n};\n"
+def array(of: str, name: str, numbers: Collection[int]) -> str:
+    """Write a constant array, laid out in lines."""
+    lines = [""]
+    for entry in (f"{number}," for number in numbers):
+        if len(lines[-1]) + len(entry) > _LINE:
+            lines.append("")
+        lines[-1] += entry
+    return "\n".join([f"static const {of} {name}[{len(numbers)}] = {{", *lines, "};", ""])
 
 
 def tables() -> str:
     """Return the content of unicode_tables.h."""
-    splits = Splits()
-    pool = Pool(splits)
+    pool = Pool()
     blocks: dict[tuple[int, ...], int] = {}
     stages = []
     for name, normalizer in NORMALIZERS.items():
-        entries = [value(code, normalizer, splits, pool) for code in range(END)]
+        entries = [value(code, normalizer, pool) for code in range(END)]
         cut = (tuple(entries[start : start + BLOCK]) for start in range(0, END, BLOCK))
         stages.append(array("uint16_t", f"{name}_BLOCKS", [blocks.setdefault(block, len(blocks)) for block in cut]))
     return "\n".join(
@@ -149,8 +134,8 @@ def tables() -> str:
             "",
             *stages,
             array("uint16_t", "ENTRIES", [entry for block in blocks for entry in block]),
-            array("uint32_t", "EXPANSION_OFFSETS", list(pool.offsets.values())),
-            array("uint8_t", "EXPANSIONS", list(pool.content)),
+            array("uint32_t", "EXPANSION_OFFSETS", pool.offsets),
+            array("uint8_t", "EXPANSIONS", pool.content),
         ]
     )
 

@@ -5,10 +5,8 @@
 
 One wheel is built here by setuptools. The others are the same files with a core that zig compiled for their system: it
 needs no Python of theirs, since the core uses Python's stable interface alone, and finds it in the process when it is
-loaded. Windows has no such search: a library of imports names python3.dll, with all that the interface has.
-
-Each core is then read as the loader of its system would: see `cores`. On a system of its own each wheel is also built,
-installed and tried, by .github/workflows/wheels.yml.
+loaded. Windows has no such search: a library of imports names python3.dll, with all that the interface has. Each core
+is then read as the loader of its system would: see `cores`.
 """
 
 import argparse
@@ -75,10 +73,9 @@ def core_for(target: str, directory: Path) -> bytes:
     """Compile the core for a target of zig."""
     output = directory / f"{target}.so"
     include = Path(sysconfig.get_path("include"))
+    others = ["-fPIC", "-lm", *(["-Wl,-undefined,dynamic_lookup"] if "macos" in target else [])]
     if "windows" in target:
         include, others = windows_files(target, include, directory)
-    else:
-        others = ["-fPIC", "-lm", *(["-Wl,-undefined,dynamic_lookup"] if "macos" in target else [])]
     sources = sorted(map(str, Path(NATIVE).glob("*.c")))
     zig("cc", "-target", target, *FLAGS, f"-I{include}", *sources, *others, "-o", str(output))
     return output.read_bytes()

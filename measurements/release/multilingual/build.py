@@ -9,7 +9,6 @@ settling      the same once more, with targets by the student          settling.
 model         the table in int8, with its card                         languages.csv and models/multilingual
 """
 
-import csv
 import gzip
 import logging
 from collections.abc import Mapping, Sequence
@@ -23,9 +22,11 @@ import pyarrow.parquet as pq
 from tokenizers import Tokenizer
 
 import sentence_distillery
+from measurements.command import write_rows
 from measurements.release.multilingual import sources, training, vocabulary
 from measurements.release.multilingual.card import card
 from measurements.release.multilingual.corpus import (
+    SEED,
     Share,
     Sizes,
     Targets,
@@ -41,17 +42,17 @@ from measurements.release.multilingual.languages import LANGUAGES
 from measurements.release.multilingual.licences import Origin
 from measurements.release.multilingual.parallel import english_examples
 from measurements.release.multilingual.training import Options
+from measurements.release.sign_rows import tokens_of
 from sentence_distillery.encoder.compression import compress
 from sentence_distillery.encoder.persistence.writing import save_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN, static_tokenizer
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.teachers.use import embed
 
 log = logging.getLogger(__name__)
 
-SEED: Final = 7
 COUNTS: Final = "languages.csv"
 
 
@@ -71,15 +72,14 @@ class Plan:
 
 
 def build(plan: Plan) -> StaticEncoder:
-    """Build the encoder; steps that are done are not repeated.
+    """Build the encoder, and write it to `plan.output`; steps that are done are not repeated.
 
-    `plan`: what and where. Returns the encoder, as it is written to `plan.output`. Raises InputError if a download
-    fails, the teacher is not installed, or a file of a step is of another plan.
+    Raises InputError if a download fails, the teacher is not installed, or a file of a step is of another plan.
     """
     sources.download(plan.place)
-    table = pairs(plan.place)
-    origins = sources.origins(plan.place)
-    return build_from(plan, table, general_words(plan.place), examples(plan.place), embed, origins)
+    table, origins = pairs(plan.place), sources.origins(plan.place)
+    words = {language.code: vocabulary.general_words(plan.place / "pypi", language.code) for language in LANGUAGES}
+    return build_from(plan, table, words, examples(plan.place), embed, origins)
 
 
 def pairs(place: Path) -> pa.Table:
@@ -87,15 +87,9 @@ def pairs(place: Path) -> pa.Table:
     file = place / "pairs.parquet"
     if not file.exists():
         log.info("Reading translations: some five minutes")
-        partial = file.with_suffix(".partial")
-        pq.write_table(pair_table(sources.read_pairs(place)), partial)
-        partial.rename(file)
+        with atomic_file(file) as partial:
+            pq.write_table(pair_table(sources.read_pairs(place)), partial)
     return pq.read_table(file)
-
-
-def general_words(place: Path) -> dict[str, dict[str, float]]:
-    """Read the frequencies of words of each language in general text."""
-    return {language.code: vocabulary.general_words(place / "pypi", language.code) for language in LANGUAGES}
 
 
 def examples(place: Path) -> list[str]:
@@ -112,20 +106,17 @@ def build_from(
     teacher: Embed,
     origins: Mapping[str, Origin],
 ) -> StaticEncoder:
-    """Build the encoder from texts.
+    """Build the encoder from pairs, the frequencies of words by language, and English sentences.
 
-    `plan`: what and where; `table`: pairs: text, english, language, source; `words`: the frequency of the words of each
-    language; `sentences`: English sentences; `teacher`: from texts to vectors that texts of one meaning share in all
-    its languages; `origins`: of the texts, by package, for the model card. Returns the encoder.
+    `origins` are those of the texts, by package, for the model card.
     """
     english = sentence_distillery.load()
-    tokens = _vocabulary(plan, table, words, _tokens(english))
+    known = tokens_of(english.tokenizer)[1:]  # without the unknown one
+    tokens = _vocabulary(plan, table, words, known)
     targets = fitted_targets(plan, english, teacher, sentences)
-    own = [token for token in _tokens(english) if not token.startswith(CONTINUATION)]
-    own = own[: plan.sizes.english]
+    own = [token for token in known if not token.startswith(CONTINUATION)][: plan.sizes.english]
     barred = frozenset(map(bare_text, barred_texts(plan.sets))) if plan.sets else frozenset[str]()
-    listed = {code: list(each) for code, each in words.items()}
-    corpus = assemble(table, listed, own, sentences, targets, plan.sizes, barred, log.info)
+    corpus = assemble(table, words, own, sentences, targets, plan.sizes, barred)
     tokenizer = static_tokenizer(tokens)
     ids, made = training.tokens_of(tokenizer, corpus.texts), np.concatenate(corpus.targets)
     start = training.start_table(_known(english, tokens, plan.dimension), ids, made)
@@ -135,7 +126,8 @@ def build_from(
     encoder = compress(StaticEncoder(*without_untrained(tokens, trained)), precision="int8")
     plan.output.parent.mkdir(parents=True, exist_ok=True)
     counted = shares(corpus, ids)
-    _write_counts(plan.place / COUNTS, counted)
+    rows = [{"language": code, **share._asdict()} for code, share in counted.items()]
+    write_rows(plan.place / COUNTS, rows, ["language", *Share._fields])
     save_model(encoder, plan.output, card(plan.dimension, len(encoder.stored), counted, origins))
     return encoder
 
@@ -145,34 +137,13 @@ def without_untrained(tokens: Sequence[str], table: Floats) -> tuple[Tokenizer, 
 
     Single characters stay, since a word with an unknown character would be unknown as a whole.
 
-    `tokens`: the unknown token first; `table`: (tokens, dimension). Returns the tokenizer of the tokens that are left,
-    and their rows.
-
     >>> tokenizer, table = without_untrained(["[UNK]", "sea", "seaside", "##side"], np.array([[0], [1], [0], [1]]))
     >>> tokenizer.encode("seaside").tokens, len(table)
     (['sea', '##side'], 3)
     """
-    trained = np.asarray(table.any(axis=1))
-    kept = [
-        place
-        for place, token in enumerate(tokens)
-        if trained[place] or token == UNKNOWN or len(token.removeprefix(CONTINUATION)) == 1
-    ]
+    single = (token == UNKNOWN or len(token.removeprefix(CONTINUATION)) == 1 for token in tokens)
+    kept = np.flatnonzero(np.asarray(table.any(axis=1)) | np.fromiter(single, bool)).tolist()
     return static_tokenizer([tokens[place] for place in kept]), table[kept]
-
-
-def _write_counts(file: Path, counted: Mapping[str, Share]) -> None:
-    """Write what each language has among the texts, a line each."""
-    with file.open("w", newline="") as opened:
-        writer = csv.writer(opened, lineterminator="\n")
-        writer.writerow(["language", *Share._fields])
-        writer.writerows([code, *share] for code, share in counted.items())
-
-
-def _tokens(encoder: StaticEncoder) -> list[str]:
-    """Return the tokens of an encoder by id, without the unknown one."""
-    numbers = encoder.tokenizer.get_vocab()
-    return sorted(numbers, key=lambda token: numbers[token])[1:]
 
 
 def _vocabulary(
@@ -184,15 +155,13 @@ def _vocabulary(
         scores = {}
         for language in LANGUAGES:
             texts = of_language(table, language.code)["text"].to_pylist()
-            random = np.random.default_rng(SEED)
-            drawn = random.permutation(len(texts))[: plan.sizes.pairs]
-            scores[language.code] = vocabulary.word_scores(
-                words.get(language.code, {}), [texts[place] for place in sorted(drawn)]
-            )
-            log.info("%s: %s words", language.name, f"{len(scores[language.code]):,}")
+            drawn = sorted(np.random.default_rng(SEED).permutation(len(texts))[: plan.sizes.pairs])
+            scored = vocabulary.word_scores(words.get(language.code, {}), [texts[place] for place in drawn])
+            scores[language.code] = scored
+            log.info("%s: %s words", language.name, f"{len(scored):,}")
         chosen = vocabulary.choose(english, scores, plan.tokens)
-        file.with_suffix(".partial").write_text("\n".join(chosen) + "\n")
-        file.with_suffix(".partial").rename(file)
+        with atomic_file(file) as partial:
+            partial.write_text("\n".join(chosen) + "\n")
     tokens = file.read_text().split("\n")[:-1]
     if len(tokens) > plan.tokens:
         raise InputError(f"{file} has {len(tokens):,} tokens, not {plan.tokens:,}; delete it to choose again.")
@@ -213,9 +182,9 @@ def fitted_targets(plan: Plan, english: StaticEncoder, teacher: Embed, sentences
 
 def _known(english: StaticEncoder, tokens: Sequence[str], dimension: int) -> Floats:
     """Return the English encoder's vectors of its tokens, and zeros for the others."""
-    numbers, vectors = english.tokenizer.get_vocab(), english.table
+    numbers, vectors = english.tokenizer.get_vocab(), english.table[:, :dimension]
     known = np.zeros((len(tokens), dimension), dtype=np.float32)
-    for place, token in enumerate(tokens):
-        if place and token in numbers:
-            known[place] = vectors[numbers[token], :dimension]
+    for place, token in enumerate(tokens[1:], start=1):
+        if token in numbers:
+            known[place] = vectors[numbers[token]]
     return known

@@ -7,6 +7,7 @@ from measurements.release.multilingual.corpus import Share
 from measurements.release.multilingual.evaluation import Part, Scores
 from measurements.release.multilingual.languages import BY_CODE, ENGLISH, LANGUAGES
 from measurements.release.multilingual.licences import Origin
+from reproductions.docs.tables.cells import one
 
 _HEAD: Final = """---
 library_name: sentence-transformers
@@ -56,21 +57,10 @@ sentence is their translation, on {half} half. Words known: per cent of Tatoeba'
 | language | STS-B | Tatoeba | words known |
 | --- | --: | --: | --: |
 """
-_NONE: Final = "–"
 
 
 def card(dimension: int, tokens: int, counted: Mapping[str, Share], origins: Mapping[str, Origin]) -> str:
-    """Write the model card.
-
-    Args:
-        dimension: Of the vectors.
-        tokens: In the vocabulary.
-        counted: What each language has among the texts.
-        origins: Of the texts, by package.
-
-    Returns:
-        Markdown.
-    """
+    """Write the model card: `tokens` in the vocabulary, what each language has, and the origins of the texts."""
     names = {ENGLISH: "English"} | {language.code: language.name for language in LANGUAGES}
     head = _HEAD.format(
         codes=", ".join(sorted(names)),
@@ -93,13 +83,9 @@ def card(dimension: int, tokens: int, counted: Mapping[str, Share], origins: Map
 def figures(scores: Iterable[Scores], part: Part) -> str:
     """Write the section of the card with the figures by language."""
     rows = [
-        f"| {BY_CODE[score.language].name} | {_cell(score.similarity)} | {_cell(score.retrieval)} | "
-        f"{_cell(score.known, 0)} |\n"
+        f"| {BY_CODE[score.language].name} | {one(score.similarity)} | {one(score.retrieval)} | "
+        f"{one(score.known, digits=0)} |\n"
         for score in scores
     ]
     half = "the first" if part == "dev" else "the second"
     return _FIGURES.format(part=part, half=half) + "".join(rows)
-
-
-def _cell(value: float | None, digits: int = 1) -> str:
-    return _NONE if value is None else f"{value:.{digits}f}"

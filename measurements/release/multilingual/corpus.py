@@ -8,8 +8,9 @@
 Texts of the test sets are left out, in either language.
 """
 
+import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -25,6 +26,9 @@ from measurements.release.multilingual.parallel import FEWEST_BLANKS, Pair
 from measurements.release.multilingual.training import joined
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
+log = logging.getLogger(__name__)
+
+SEED: Final = 7
 WITHOUT_BLANKS: Final = ("ja", "th", "zh")
 FEWEST_CHARACTERS: Final = 10  # of a sentence in these
 LONGEST_LABELLED: Final = 160  # characters
@@ -32,38 +36,23 @@ LONGEST_LABELLED: Final = 160  # characters
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many texts are taken, of each language.
-
-    Attributes:
-        pairs: Pairs.
-        sentences: Of them, sentences that the teacher labels; of a language that it does not know, their translations.
-        words: Words of general text.
-        examples: German sentences of a dictionary, with their translations.
-        english: Whole words of the English encoder, the first ones.
-    """
+    """How many texts are taken, of each language."""
 
     pairs: int = 60_000
-    sentences: int = 16_000
-    words: int = 10_000
-    examples: int = 30_000
-    english: int = 60_000
+    sentences: int = 16_000  # of the pairs, those that the teacher labels, or else their translations
+    words: int = 10_000  # of general text
+    examples: int = 30_000  # German sentences of a dictionary, with their translations
+    english: int = 60_000  # whole words of the English encoder, the first ones
 
 
 @dataclass
 class Corpus:
-    """Texts to learn from.
-
-    Attributes:
-        texts: In any of the languages.
-        languages: The ISO 639-1 code of each.
-        targets: Their targets in the English encoder's space: arrays (texts, dimension) float16.
-        translations: The English translation of each text whose target comes from that alone, else "".
-    """
+    """Texts to learn from, with the ISO 639-1 code of each."""
 
     texts: list[str] = field(default_factory=list)
     languages: list[str] = field(default_factory=list)
-    targets: list[NDArray[np.float16]] = field(default_factory=list)
-    translations: list[str] = field(default_factory=list)
+    targets: list[NDArray[np.float16]] = field(default_factory=list)  # in the English encoder's space
+    translations: list[str] = field(default_factory=list)  # of each text whose target comes from that alone, else ""
 
     def add(
         self,
@@ -100,13 +89,7 @@ class Share(NamedTuple):
 
 
 def shares(corpus: Corpus, ids: TokenIds) -> dict[str, Share]:
-    """Count the texts of each language, given the tokens of all texts.
-
-    Example:
-        >>> corpus = Corpus(["Haus", "Haus"], ["de", "de"], [], ["", "house"])
-        >>> shares(corpus, TokenIds.from_lists([[4], [4]]))
-        {'de': Share(texts=2, taught=1, tokens=1)}
-    """
+    """Count the texts of each language, given the tokens of all texts."""
     codes, alone = np.array(corpus.languages), np.array([bool(text) for text in corpus.translations])
     found = {}
     for code in sorted(set(corpus.languages)):
@@ -117,11 +100,7 @@ def shares(corpus: Corpus, ids: TokenIds) -> dict[str, Share]:
 
 
 def bare_text(text: str) -> str:
-    """Return the words of a text in lower case, in the order of the alphabet: near copies have the same.
-
-    >>> bare_text("How are you, Tom? ") == bare_text("Tom: how are you")
-    True
-    """
+    """Return the words of a text in lower case, in the order of the alphabet: near copies have the same."""
     return " ".join(sorted(re.findall(r"\w+", text.lower())))
 
 
@@ -144,16 +123,12 @@ def of_language(table: pa.Table, code: str) -> pa.Table:
     return table.filter(pc.equal(table["language"], code))
 
 
-def in_order(table: pa.Table, language: Language, sizes: Sizes, seed: int) -> tuple[pa.Table, int]:
-    """Draw the pairs of a language: first its sentences to be labelled, then any.
-
-    `table`: all pairs of the language; `language`: the language; `sizes`: how many; `seed`: of the draw. Returns the
-    pairs, and how many of them are sentences to be labelled.
-    """
+def in_order(table: pa.Table, language: Language, sizes: Sizes) -> tuple[pa.Table, int]:
+    """Draw the pairs of a language, first its sentences to be labelled, and return how many of them these are."""
     texts = table["text"].to_pylist()
     emoji = np.array(pc.equal(table["source"], "emoji").to_pylist(), dtype=bool)
     fit = np.array([_is_sentence(text, language.code) for text in texts], dtype=bool) & ~emoji
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     first = random.permutation(np.flatnonzero(fit))[: sizes.sentences]
     others = random.permutation(np.setdiff1d(np.arange(len(texts)), first))[: max(sizes.pairs - len(first), 0)]
     return table.take(np.concatenate([first, others])), len(first)
@@ -182,54 +157,42 @@ class Targets:
 
 def assemble(
     table: pa.Table,
-    words: Mapping[str, Sequence[str]],
+    words: Mapping[str, Iterable[str]],
     english_words: Sequence[str],
     examples: Sequence[str],
     targets: Targets,
     sizes: Sizes,
     barred: frozenset[str],
-    log: Callable[[str], None],
 ) -> Corpus:
-    """Make the texts and targets of all languages.
+    """Make the texts and targets of all languages from pairs, frequent words, and English words and sentences.
 
-    Args:
-        table: The pairs of all languages.
-        words: Frequent words of each language; those of a language that the teacher does not know are not used.
-        english_words: The English encoder's whole words.
-        examples: English sentences.
-        targets: Makes the targets, and keeps the teacher's vectors.
-        sizes: How many texts.
-        barred: Bare texts of the test sets.
-        log: Takes a line for each language.
-
-    Returns:
-        The texts with their targets.
+    `barred` are the bare texts of the test sets. Words of a language that the teacher does not know are not used.
     """
     corpus = Corpus()
     for language in LANGUAGES:
-        pairs, count = in_order(of_language(table, language.code), language, sizes, seed=7)
+        pairs, count = in_order(of_language(table, language.code), language, sizes)
         labelled = pairs["text" if language.taught else "english"].to_pylist()[:count]
         _add_pairs(corpus, language.code, pairs, targets.taught(labelled, language.code), targets, barred)
         listed = list(words.get(language.code, ()))[: sizes.words] if language.taught else []
         if listed:
             corpus.add(listed, language.code, joined(targets.taught(listed, f"{language.code}-words")), barred)
-        log(f"{language.name}: {len(pairs):,} pairs, {count:,} of them labelled, {len(listed):,} words")
-    german = german_examples(of_language(table, "de"), sizes, seed=7)
+        log.info(f"{language.name}: {len(pairs):,} pairs, {count:,} of them labelled, {len(listed):,} words")
+    german = german_examples(of_language(table, "de"), sizes.examples)
     _add_pairs(corpus, "de", german, targets.taught(german["english"].to_pylist(), "de-examples"), targets, barred)
     for name, texts in (("en-examples", examples), ("en-words", english_words)):
         corpus.add(texts, ENGLISH, joined(targets.english(list(texts)), targets.taught(texts, name)), barred)
     return corpus
 
 
-def german_examples(table: pa.Table, sizes: Sizes, seed: int) -> pa.Table:
+def german_examples(table: pa.Table, most: int) -> pa.Table:
     """Draw the German pairs of a dictionary that are sentences."""
-    sources, english = table["source"].to_pylist(), table["english"].to_pylist()
+    both = zip(table["source"].to_pylist(), table["english"].to_pylist(), strict=True)
     fit = [
         place
-        for place, text in enumerate(english)
-        if sources[place] == "dictionaries" and text[0].isupper() and _is_sentence(text, "de")
+        for place, (source, text) in enumerate(both)
+        if source == "dictionaries" and text[0].isupper() and _is_sentence(text, "de")
     ]
-    return table.take(np.random.default_rng(seed).permutation(np.array(fit, dtype=np.int64))[: sizes.examples])
+    return table.take(np.random.default_rng(SEED).permutation(np.array(fit, dtype=np.int64))[:most])
 
 
 def _add_pairs(
@@ -237,9 +200,8 @@ def _add_pairs(
 ) -> None:
     """Add pairs of a language, of which the first are labelled, and the English sides of these."""
     texts, english = pairs["text"].to_pylist(), pairs["english"].to_pylist()
-    made = targets.english(english)
-    made[: len(taught)] = joined(made[: len(taught)], taught)
+    made, shown = targets.english(english), len(taught)
+    made[:shown] = joined(made[:shown], taught)
     fit = np.array([bare_text(text) not in barred for text in english], dtype=bool)
-    shown = len(taught)
     corpus.add(texts, language, joined(made * fit[:, None]), barred, [""] * shown + english[shown:])
     corpus.add(english[:shown], ENGLISH, joined(made[:shown]), barred)

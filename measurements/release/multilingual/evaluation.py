@@ -11,6 +11,7 @@ English sentences.
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal
 
@@ -38,10 +39,7 @@ class Scores:
 
 
 def similarity(encode: Encode, file: Path) -> float:
-    """Correlate cosines with ratings, × 100.
-
-    `encode`: from texts to vectors; `file`: a CSV without a header: two sentences and a rating.
-    """
+    """Correlate cosines with ratings, × 100; the file is a CSV without a header: two sentences and a rating."""
     from scipy.stats import spearmanr
 
     with file.open(newline="") as opened:
@@ -51,11 +49,7 @@ def similarity(encode: Encode, file: Path) -> float:
 
 
 def half(count: int, part: Part) -> NDArray[np.int64]:
-    """Draw half of the numbers below `count`; the two parts have no number in common.
-
-    >>> sorted(int(row) for part in ("dev", "test") for row in half(4, part))
-    [0, 1, 2, 3]
-    """
+    """Draw half of the numbers below `count`; the two parts have no number in common."""
     order = np.random.default_rng(SEED).permutation(count)
     return np.sort(order[: count // 2] if part == "dev" else order[count // 2 :])
 
@@ -76,12 +70,7 @@ def measure(
 ) -> Iterator[Scores]:
     """Measure an encoder in each language that has a set.
 
-    Args:
-        encode: From texts to vectors, of any length.
-        sets: The directory with `stsb/stsb-de-dev.csv` and `tatoeba/tatoeba.deu-eng.deu`.
-        part: "dev" for choices, "test" for reports.
-        vocabulary: The tokens of the encoder, for the share of known words.
-        languages: To measure.
+    `sets` has `stsb/stsb-de-dev.csv` and `tatoeba/tatoeba.deu-eng.deu`; `vocabulary` is for the share of known words.
     """
     for language in languages:
         rated = sets / f"stsb/stsb-{language.code}-{part}.csv"
@@ -90,25 +79,19 @@ def measure(
             continue
         known = without = None
         if sides and vocabulary:
-            words = [word for found in split_words(sides[0]) for word in found]
+            words = list(chain.from_iterable(split_words(sides[0])))
             known = 100 * sum(word in vocabulary for word in words) / max(len(words), 1)
             without = 100 * float(np.mean(~encode(sides[0]).any(axis=1)))
-        yield Scores(
-            language.code,
-            similarity(encode, rated) if rated.exists() else None,
-            retrieval(encode, *sides, part) if sides else None,
-            known,
-            without,
-        )
+        rank = similarity(encode, rated) if rated.exists() else None
+        found = retrieval(encode, *sides, part) if sides else None
+        yield Scores(language.code, rank, found, known, without)
 
 
 def tatoeba(sets: Path, language: Language) -> tuple[list[str], list[str]] | None:
     """Read the sentences of a language and their English translations, None if there are none."""
-    name = sets / f"tatoeba/tatoeba.{language.dictionary}-eng"
-    files = [name.with_name(f"{name.name}.{side}") for side in (language.dictionary, "eng")]
-    if not files[0].exists():
-        return None
-    return files[0].read_text().splitlines(), files[1].read_text().splitlines()
+    name = f"tatoeba.{language.dictionary}-eng"
+    own, english = (sets / "tatoeba" / f"{name}.{side}" for side in (language.dictionary, "eng"))
+    return (own.read_text().splitlines(), english.read_text().splitlines()) if own.exists() else None
 
 
 def barred_texts(sets: Path) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.io.ragged import Floats
 
 SHARD: Final = 2_000  # texts; some ten seconds of a core
@@ -15,22 +15,17 @@ Embed = Callable[[list[str]], Floats]
 
 
 def label(texts: Sequence[str], directory: Path, embed: Embed) -> NDArray[np.float16]:
-    """Embed texts by shards, and keep each shard in a file.
+    """Embed texts by shards, (texts, dimension), and keep each shard in a file; other texts need another directory.
 
-    `texts`: Any texts, at least one. Other texts need another directory; `directory`: the place of the shards; those
-    that are there are read; `embed`: from a list of texts to (texts, dimension) vectors. Returns (texts, dimension)
-    float16. Raises InputError if a shard has another number of vectors than texts.
+    Raises InputError if a shard has another number of vectors than texts.
     """
-    directory.mkdir(parents=True, exist_ok=True)
     parts = []
     for start in range(0, len(texts), SHARD):
         shard = list(texts[start : start + SHARD])
         file = directory / f"{start:08}.npy"
         if not file.exists():
-            partial = file.with_suffix(".partial")
-            with partial.open("wb") as opened:
+            with atomic_file(file) as partial, partial.open("wb") as opened:
                 np.save(opened, embed(shard).astype(np.float16))
-            partial.replace(file)
         vectors = np.load(file)
         if len(vectors) != len(shard):
             raise InputError(f"{file} has {len(vectors):,} vectors for {len(shard):,} texts; delete {directory}.")

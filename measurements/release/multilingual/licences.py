@@ -1,12 +1,8 @@
 """Read the version and the licence of each package from the package itself.
 
-    Debian      usr/share/doc/NAME/copyright, mostly in the machine-readable form
-                (https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/); the file's name has the version
-    PyPI        NAME-VERSION.dist-info/METADATA
-    npm         package/package.json
-
-Some copyright files of Debian are prose, and wordfreq names its code's licence alone. What these say was read by a
-person, and stands here.
+Of Debian's packages it is mostly in the machine-readable form of
+https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/. Some of these files are prose, and wordfreq names
+its code's licence alone. What these say was read by a person, and stands here.
 """
 
 import json
@@ -41,10 +37,7 @@ class Origin(NamedTuple):
 
 
 def origin(folder: Path) -> Origin:
-    """Read the origin of an unpacked package.
-
-    `folder`: Named as the package, with `archive.txt`. Raises InputError if the package states no licence.
-    """
+    """Read the origin of a package from its folder; raises InputError if the package states no licence."""
     archive, sha256 = (folder / ARCHIVE).read_text().split()
     if folder.name in PROSE:
         return Origin(archive, sha256, PROSE[folder.name])
@@ -63,14 +56,7 @@ def origin(folder: Path) -> Origin:
 
 
 def of_copyright_file(text: str, path: str) -> str | None:
-    """Return the licence of a file of a Debian package: of the last paragraph that matches its path.
-
-    `text`: the copyright file; `path`: of the file in the sources. Returns the short name of the licence; None if the
-    copyright file is not machine-readable.
-
-    >>> of_copyright_file("Files: *\nLicense: GPL-2+\n\nFiles: po/*\nLicense: LGPL-3\n Text", "po/de.po")
-    'LGPL-3'
-    """
+    """Return the licence of a path of a Debian package, that of the last paragraph that matches it, if there is one."""
     found = None
     for paragraph in re.split(r"\n[ \t]*\n", text):
         fields = HeaderParser().parsestr(paragraph)

@@ -1,11 +1,5 @@
 """Read parallel text: an English text and its translation, from catalogues, package descriptions and dictionaries.
 
-    catalogue (gettext .mo)     msgid, msgstr
-    localisation (JSON)         the same key in en.json and de.json
-    descriptions (DDTP)         the same paragraph of the same description of a package
-    dictionaries (FreeDict)     headword, translations
-    names of emoji (CLDR)       names and keywords of the same character
-
 A translation need not be a sentence: a word and its translation say most about the word.
 """
 
@@ -14,6 +8,7 @@ import json
 import re
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -49,8 +44,6 @@ class Pair(NamedTuple):
 def plain(text: str) -> str:
     """Remove what a translated message has besides its words: markup, keys of menus, blanks to fill.
 
-    `text`: a message of a program. Returns its words, with single blanks.
-
     >>> plain("<b>&Save</b> %d files to {folder}"), plain("保存(&S)")
     ('Save files to', '保存')
     """
@@ -58,11 +51,7 @@ def plain(text: str) -> str:
 
 
 def pairs_of(translated: Iterable[tuple[str, str]], language: str, source: str) -> Iterator[Pair]:
-    """Clean translations, and leave out what says nothing.
-
-    `translated`: English messages and their translations; `language`: ISO 639-1 code of the translations; `source`: the
-    name of the source. Yields pairs whose sides have letters, differ, and are neither too long nor of very different
-    lengths.
+    """Clean English messages and their translations, and leave out what says nothing.
 
     >>> [pair.text for pair in pairs_of([("Open", "Öffnen"), ("OK", "OK"), ("%s", "%s")], "de", "x")]
     ['Öffnen']
@@ -82,45 +71,32 @@ def _tells(english: str, text: str) -> bool:
 
 
 def catalogue(content: bytes) -> Iterator[tuple[str, str]]:
-    """Read the messages of a compiled gettext catalogue.
+    """Yield each message of a compiled gettext catalogue and its translation; raises ValueError if it is not one.
 
-    `content`: of a .mo file, in either byte order, in UTF-8. Yields each message and its translation, without context;
-    of a plural the singular and the plural. Raises ValueError if it is not such a file.
-
-    >>> list(catalogue(b""))
-    Traceback (most recent call last):
-    ValueError: not a compiled gettext catalogue
+    Without context; of a plural the singular.
     """
-    if len(content) < 20:
+    order = {struct.pack(f"{order}I", _MAGIC): order for order in "<>"}.get(content[:4])
+    if order is None or len(content) < 20:
         raise ValueError("not a compiled gettext catalogue")
-    order = "<" if struct.unpack_from("<I", content)[0] == _MAGIC else ">"
-    magic, _, count, source, target = struct.unpack_from(f"{order}5I", content)
-    if magic != _MAGIC:
-        raise ValueError("not a compiled gettext catalogue")
+
+    def text(table: int, place: int) -> str:
+        length, start = struct.unpack_from(f"{order}2I", content, table + 8 * place)
+        return content[start : start + length].decode("utf-8", "replace")
+
+    count, source, target = struct.unpack_from(f"{order}3I", content, 8)
     for place in range(count):
-        length, start = struct.unpack_from(f"{order}2I", content, source + 8 * place)
-        message = content[start : start + length].decode("utf-8", "replace").rpartition("\4")[2]
-        length, start = struct.unpack_from(f"{order}2I", content, target + 8 * place)
-        translation = content[start : start + length].decode("utf-8", "replace")
-        if message:  # the empty one is the header
-            yield message.partition("\0")[0], translation.partition("\0")[0]
+        if message := text(source, place).rpartition("\4")[2]:  # the empty one is the header
+            yield message.partition("\0")[0], text(target, place).partition("\0")[0]
 
 
 def catalogues(root: Path) -> Iterator[Pair]:
     """Read all .mo files below a directory whose path or name says a known locale."""
     for file in sorted(root.rglob("*.mo")):
-        language = _language(file)
-        if language:
-            try:
+        # It is named locale/de/LC_MESSAGES/x.mo, or x-de_DE.mo.
+        named = file.parts[-3] if file.parent.name == "LC_MESSAGES" else file.stem.rpartition("-")[2]
+        if language := BY_LOCALE.get(named):
+            with suppress(ValueError, struct.error):  # some games give other files this suffix
                 yield from pairs_of(catalogue(file.read_bytes()), language, "catalogues")
-            except (ValueError, struct.error):
-                continue  # some games give other files this suffix
-
-
-def _language(file: Path) -> str | None:
-    """Tell the language of a catalogue from locale/de/LC_MESSAGES/x.mo, or from x-de_DE.mo."""
-    named = file.parts[-3] if file.parent.name == "LC_MESSAGES" else file.stem.rpartition("-")[2]
-    return BY_LOCALE.get(named)
 
 
 def messages(root: Path) -> Iterator[Pair]:
@@ -128,8 +104,7 @@ def messages(root: Path) -> Iterator[Pair]:
     for english in sorted(root.rglob("en.json")):
         keys = dict(_flat(json.loads(english.read_text())))
         for file in sorted(english.parent.glob("*.json")):
-            language = BY_LOCALE.get(file.stem)
-            if language:
+            if language := BY_LOCALE.get(file.stem):
                 translated = ((keys[key], text) for key, text in _flat(json.loads(file.read_text())) if key in keys)
                 yield from pairs_of(translated, language, "messages")
 
@@ -143,10 +118,9 @@ def _flat(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def descriptions(english: Iterable[str], translated: Iterable[str], language: str) -> Iterator[Pair]:
-    """Read the descriptions of packages in English and in another language.
+    """Read the descriptions of packages in the lines of an archive's file Translation-en and of another language.
 
-    `english`: the lines of the archive's file Translation-en; `translated`: the lines of the same file in the language;
-    `language`: its ISO 639-1 code. Yields the first lines, and the paragraphs if there are equally many.
+    Yields the first lines, and the paragraphs if there are equally many.
 
     >>> lines = ["Package: a", "Description-md5: 7", "Description-en: a game", " It is fun.", ""]
     >>> german = ["Package: a", "Description-md5: 7", "Description-de: ein Spiel", " Es macht Spass.", ""]
@@ -156,12 +130,8 @@ def descriptions(english: Iterable[str], translated: Iterable[str], language: st
     originals = dict(_described(english))
     for digest, parts in _described(translated):
         original = originals.get(digest, [])
-        both = (
-            zip(original, parts, strict=True)
-            if len(original) == len(parts)
-            else zip(original[:1], parts[:1], strict=False)
-        )
-        yield from pairs_of(both, language, "descriptions")
+        most = None if len(original) == len(parts) else 1
+        yield from pairs_of(zip(original[:most], parts[:most], strict=False), language, "descriptions")
 
 
 def _described(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -174,21 +144,19 @@ def _described(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
             parts.append(line.partition(":")[2].strip())
         elif line.rstrip() == " .":
             parts.append("")
+        elif line.startswith(" ") and len(parts) == 1:  # after the first line, which stands alone
+            parts.append(line.strip())
         elif line.startswith(" ") and parts:
-            parts[-1] = f"{parts[-1]} {line.strip()}" if len(parts) > 1 else parts[-1]
-            if len(parts) == 1:
-                parts.append(line.strip())
+            parts[-1] += f" {line.strip()}"
         elif not line.strip() and digest:
             yield digest, parts
             digest = ""
 
 
 def dictionary(entries: Iterable[str], language: str, into_english: bool) -> Iterator[Pair]:
-    """Read a FreeDict dictionary: a headword with its pronunciation, then a line for each sense.
+    """Read the lines of a FreeDict dictionary: a headword with its pronunciation, then a line for each sense.
 
-    `entries`: the lines of its text; `language`: ISO 639-1 code of the language that is not English; `into_english`:
-    whether the headwords are in that language. Yields the headword with the first translations of each sense, one pair
-    each.
+    Yields the headword, which is in `language` if it leads into English, with the first translations of each sense.
 
     >>> lines = ["Haus /haus/ <n>", "1. house, home", " see: {Heim}"]
     >>> [(pair.text, pair.english) for pair in dictionary(lines, "de", into_english=True)]
@@ -249,8 +217,8 @@ def emoji_names(english: Path, translated: Path, language: str) -> Iterator[Pair
 
 def _annotations(file: Path) -> dict[str, tuple[str, str]]:
     tree = json.loads(file.read_text())
-    tree = tree.get("annotations") or tree["annotationsDerived"]
-    tree = tree.get("annotations") or tree["annotationsDerived"]
+    for _ in range(2):
+        tree = tree.get("annotations") or tree["annotationsDerived"]
     return {
         character: (" ".join(entry.get("tts", [])), " ".join(entry.get("default", [])))
         for character, entry in tree.items()

@@ -5,7 +5,6 @@ not downloaded again. apt-get is Debian's, so the texts are made on Debian; the 
 """
 
 import gzip
-import hashlib
 import logging
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from measurements.release.multilingual.languages import BY_LOCALE, LANGUAGES
 from measurements.release.multilingual.licences import ARCHIVE, Origin, origin
 from measurements.release.multilingual.parallel import Pair
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.checksums import sha256
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +50,7 @@ _READ: Final = "/usr/lib/apt/apt-helper"
 
 
 def download(place: Path) -> None:
-    """Download and unpack all packages that are not there yet.
-
-    `place`: the directory for it; 3 GB. Raises InputError if a registry's client is missing or fails.
-    """
+    """Download and unpack all packages that are not there yet; raises InputError if a client is missing or fails."""
     for folder, fill in {"debian": _debian, "pypi": _pypi, "npm": _npm}.items():
         for name in _PACKAGES[folder]:
             _once(place / folder / name, fill)
@@ -96,9 +93,7 @@ def _debian(name: str, folder: Path) -> None:
 
 def _unpacked(archive: Path) -> None:
     """Delete an archive, and keep its name and its SHA-256."""
-    with archive.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    archive.with_name(ARCHIVE).write_text(f"{archive.name} {digest}\n")
+    archive.with_name(ARCHIVE).write_text(f"{archive.name} {sha256(archive)}\n")
     archive.unlink()
 
 

@@ -52,10 +52,7 @@ class Options:
 
 
 def mapping(teacher: Floats, english: Floats) -> Floats:
-    """Fit the map from the teacher's space to the English encoder's by ridge regression.
-
-    `teacher`: (texts, m) vectors of English texts, of unit length; `english`: (texts, n) vectors of the same texts by
-    the English encoder, of unit length. Returns (m, n).
+    """Fit the map, (m, n), from the teacher's vectors, (texts, m), to the English encoder's, (texts, n), by ridge.
 
     >>> mapping(np.eye(2, dtype=np.float32) * 3, np.eye(2, dtype=np.float32)).tolist()
     [[0.25, 0.0], [0.0, 0.25]]
@@ -84,11 +81,9 @@ def tokens_of(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenIds:
 
 
 def start_table(known: Floats, tokens: TokenIds, targets: NDArray[np.float16]) -> Floats:
-    """Give each token a vector to start from.
+    """Give each token a vector to start from: the known ones at a mean length of 1, for others the mean of their texts.
 
-    `known`: (tokens, dimension) float32; zero rows are those of new tokens; `tokens`: of the texts; `targets`: (texts,
-    dimension) float16, of unit length. Returns (tokens, dimension) float32: the known vectors at a mean length of 1,
-    and the means of their texts for the others; of tokens in no text zeros.
+    `known` is (tokens, dimension), with zero rows for new tokens, which stay zero if no text has them.
 
     >>> texts = TokenIds.from_lists([[0, 1], [1]])
     >>> known = np.array([[2, 0], [0, 0]], np.float32)
@@ -101,9 +96,8 @@ def start_table(known: Floats, tokens: TokenIds, targets: NDArray[np.float16]) -
     lengths = np.linalg.norm(known, axis=1)
     table = known / max(float(lengths[lengths > 0].mean()), 1e-9) if lengths.any() else known.copy()
     weights = (np.maximum(tokens.lengths, 1).astype(np.float32)) ** -SHORT
-    occurrences = csr_matrix(
-        (np.repeat(weights, tokens.lengths), tokens.ids, tokens.offsets), shape=(len(tokens), len(known))
-    ).T.tocsr()
+    weighted = np.repeat(weights, tokens.lengths), tokens.ids, tokens.offsets
+    occurrences = csr_matrix(weighted, shape=(len(tokens), len(known))).T.tocsr()
     sums = occurrences @ targets.astype(np.float32)
     total = np.asarray(occurrences.sum(axis=1), dtype=np.float32)
     new = (lengths == 0) & (total[:, 0] > 0)
@@ -112,26 +106,17 @@ def start_table(known: Floats, tokens: TokenIds, targets: NDArray[np.float16]) -
 
 
 def train(start: Floats, tokens: TokenIds, targets: NDArray[np.float16], options: Options, checkpoint: Path) -> Floats:
-    """Train the token vectors.
+    """Train the token vectors `start`, (tokens, dimension), in place; an interrupted training goes on.
 
-    `start`: (tokens, dimension) float32, changed in place; `tokens`: of the texts; `targets`: (texts, dimension)
-    float16, of unit length; `options`: how to train; `checkpoint`: Written after each epoch; an interrupted training of
-    the same options and texts goes on from it. Returns the table, (tokens, dimension) float32. Raises InputError if the
-    loss is not finite.
+    `targets` are (texts, dimension) of unit length. Raises InputError if the loss is not finite.
     """
     rows = np.flatnonzero(tokens.lengths > 0)
     model = StaticStudent(start)
     batches = Batches(rows, options.batch_size, options.seed)
     optimizer = torch.optim.SparseAdam(model.parameters(), lr=options.learning_rate)
     key = f"{options} {start.shape} {len(tokens)} {len(tokens.ids)}"
-    trainer = Trainer(
-        model,
-        optimizer,
-        batches,
-        options.epochs,
-        linear(options.epochs, batches.steps),
-        Saving(checkpoint, key),
-        remedy=f"Lower learning_rate, which is {options.learning_rate}.",
-    )
+    rates, saving = linear(options.epochs, batches.steps), Saving(checkpoint, key)
+    remedy = f"Lower learning_rate, which is {options.learning_rate}."
+    trainer = Trainer(model, optimizer, batches, options.epochs, rates, saving, remedy=remedy)
     trainer.run(StaticLoss(model, tokens, targets, options.relational_weight, options.temperature))
     return model.table()

@@ -11,9 +11,9 @@ or voicing, so some words fall together. Korean syllables become letters, and Ch
 
 import gzip
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
@@ -34,9 +34,7 @@ _WORD: Final = re.compile(r"(?:[^\W_]|[\u0900-\u0963\u0966-\u096f\u0971-\u097f\u
 
 
 def split_words(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Normalise texts, many at a time, and cut them into words.
-
-    `texts`: Any texts. Yields the words of each text, as they are looked up.
+    """Normalise texts, many at a time, and cut them into words, as they are looked up.
 
     >>> list(split_words(["Grüße, Jürgen", "हिन्दी", "東京"]))
     [['gruße', 'jurgen'], ['हिनदी'], ['東', '京']]
@@ -50,11 +48,7 @@ def split_words(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def general_words(pypi: Path, language: str) -> dict[str, float]:
-    """Read how frequent words are in general text.
-
-    `pypi`: the directory with the downloaded packages wordfreq and pythainlp; `language`: ISO 639-1 code. Returns the
-    frequency of each word as it is written, most frequent first; of Thai as counts.
-    """
+    """Read how frequent words are in general text, most frequent first; those of Thai as counts."""
     import msgpack  # a dependency of the pipeline's engine, not of the library
 
     if language == "th":
@@ -69,19 +63,18 @@ def general_words(pypi: Path, language: str) -> dict[str, float]:
 
 
 def word_scores(general: Mapping[str, float], texts: Iterable[str]) -> dict[str, float]:
-    """Score the words of a language.
+    """Score the words of a language, from 0 to 1, by their frequency in general text and in the parallel `texts`.
 
-    `general`: their frequency in general text, in any unit; `texts`: of the parallel text. Returns the score of each
-    word, from 0 to 1. Words that occur once in the parallel text alone are left out.
+    Words that occur once in the parallel text alone are left out.
 
     >>> word_scores({"Haus": 1.0}, ["ein Haus", "ein Hof"])
     {'haus': 0.7, 'ein': 0.2}
     """
-    counted = Counter(word for found in split_words(texts) for word in found)
-    known: dict[str, float] = {}
+    counted = Counter(chain.from_iterable(split_words(texts)))
+    known = defaultdict[str, float](float)
     for frequency, found in zip(general.values(), split_words(general), strict=True):
         for word in found:
-            known[word] = known.get(word, 0.0) + frequency
+            known[word] += frequency
     all_known, all_counted = sum(known.values()) or 1.0, counted.total() or 1
     return {
         word: GENERAL * known.get(word, 0.0) / all_known + (1 - GENERAL) * counted[word] / all_counted
@@ -91,28 +84,20 @@ def word_scores(general: Mapping[str, float], texts: Iterable[str]) -> dict[str,
 
 
 def learnt_pieces(words: Sequence[str]) -> list[str]:
-    """Learn word pieces of a language from its frequent words; Chinese characters need none.
-
-    `words`: different words. Returns Pieces, at the beginning of a word and inside it, in alphabetical order.
-    """
+    """Learn word pieces of a language from its frequent words, in alphabetical order; Chinese characters need none."""
     spelt = sorted(word for word in words if not _CHINESE.search(word))
     if not spelt:
         return []
     characters = sorted({f"{CONTINUATION}{character}" for word in spelt for character in word[1:]})
     size = max(PIECES, 2 * len(characters))
+    trainer = trainers.WordPieceTrainer(vocab_size=size, show_progress=False, special_tokens=characters)
     tokenizer = Tokenizer(WordPiece(unk_token=UNKNOWN))
-    tokenizer.train_from_iterator(
-        spelt, trainers.WordPieceTrainer(vocab_size=size, show_progress=False, special_tokens=characters)
-    )
+    tokenizer.train_from_iterator(spelt, trainer)
     return sorted(tokenizer.get_vocab())
 
 
 def choose(english: Sequence[str], scores: Mapping[str, Mapping[str, float]], size: int) -> list[str]:
-    """Choose the vocabulary.
-
-    `english`: the tokens of the English encoder, without the unknown one; all are kept; `scores`: the scores of the
-    words of each language; `size`: the number of tokens, the unknown one included. Returns the tokens, the unknown one
-    first.
+    """Choose a vocabulary of `size`, the unknown token first, then all English ones, by the scores of each language.
 
     >>> chosen = choose(["storm"], {"de": {"sturm": 0.9, "see": 0.5}}, 100)
     >>> chosen[:2], "sturm" in chosen, "##m" in chosen
@@ -122,7 +107,10 @@ def choose(english: Sequence[str], scores: Mapping[str, Mapping[str, float]], si
     characters = sorted({character for words in scores.values() for word in words for character in word})
     chosen.update(dict.fromkeys(characters))
     chosen.update(dict.fromkeys(f"{CONTINUATION}{c}" for c in characters if not _CHINESE.match(c)))
-    ranked = {code: _ranked(words) for code, words in scores.items()}
+    ranked = {
+        code: sorted((word for word in words if not word.isdigit()), key=lambda word: (-words[word], word))
+        for code, words in scores.items()
+    }
     for words in ranked.values():
         chosen.update(dict.fromkeys(learnt_pieces(words[:LISTED])))
     waiting = {code: iter([word for word in words if word not in chosen]) for code, words in ranked.items()}
@@ -133,8 +121,3 @@ def choose(english: Sequence[str], scores: Mapping[str, Mapping[str, float]], si
             if not turn:
                 del waiting[code]
     return list(chosen)[:size]
-
-
-def _ranked(scores: Mapping[str, float]) -> list[str]:
-    """Return the words by falling score, without numbers."""
-    return sorted((word for word in scores if not word.isdigit()), key=lambda word: (-scores[word], word))
