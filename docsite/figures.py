@@ -24,7 +24,7 @@ from docsite.chart import chart
 from docsite.saved import ROOT, record, size
 from docsite.tables import multilingual, own, peers, properties, sizes
 from measurements.command import refusals
-from reproductions.docs.tables import levers, paper1, paper2, paper3, paper3_best, strategies, targets
+from reproductions.docs.tables import levers, paper1, paper2, paper3, paper3_best, runs, strategies, targets
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
 CHART = ROOT / "docs/images/quality.svg"
@@ -54,7 +54,7 @@ def _named(known: dict[str, Callable[[], Any]], name: str) -> Any:
 
 
 MODULES = (peers, own, sizes, properties, multilingual)
-OF_PAPERS = (paper1, paper2, strategies, paper3, paper3_best, levers, targets)
+OF_PAPERS = (paper1, paper2, strategies, paper3, paper3_best, levers, runs, targets)
 TABLES: dict[str, Callable[[], list[str]]] = {
     name: writer for module in (*MODULES, *OF_PAPERS) for name, writer in module.TABLES.items()
 }

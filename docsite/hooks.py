@@ -12,9 +12,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from docsite import try_it
 from docsite.reference import PARTS
 from docsite.saved import ROOT
+from javascript import try_it
 
 ROOT_PAGES = {
     "README.md": "index.md",

@@ -71,17 +71,6 @@ def limits() -> list[str]:
     return grid(head, rows)
 
 
-def bars() -> list[str]:
-    """What was asked of German, Spanish and French, and what is had."""
-    lines, codes = _lines(), _codes(MAPPED)
-    lost = [float(lines[OURS, code]["retrieval"]) - float(lines[TEACHER, code]["retrieval"]) for code in codes]
-    rows = [
-        ["STS-B test at least 70", *(_cell(lines[OURS, code], "similarity") for code in codes)],
-        ["Tatoeba within 10 points of the second teacher", *(f"{points:.1f}".replace("-", "−") for points in lost)],
-    ]
-    return grid(["bar", *map(_name, codes)], rows)
-
-
 def _compared(codes: Sequence[str], key: str, dataset: str, metric: str) -> list[str]:
     """Ours, what else was measured, and what others published: a row for each language."""
     lines, others, rows = _lines(), [published(system) for system in PUBLISHED], []
@@ -125,5 +114,4 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "multilingual translations": translations,
     "multilingual languages": trained_on,
     "multilingual limits": limits,
-    "multilingual bars": bars,
 }

@@ -1,16 +1,12 @@
-"""Full runs, their seeds, speed, students of a domain, and probes."""
+"""Seeds, speed, students of a domain, and probes."""
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from statistics import mean
 
-from docsite.saved import REPORTS, record, run
+from docsite.saved import record, run
 from reproductions.docs.tables.cells import NONE, grid, one, rounded
 from reproductions.docs.tables.rows import matching
-from reproductions.saved_matrix import comment_of
-from sentence_distillery.evaluation.results import read_results
-from sentence_distillery.reporting.tables import ORDER, TITLES
 
 STSB = {"STS-B": ("stsb", "mean", "spearman")}
 OTHERS = {
@@ -24,35 +20,6 @@ DOMAIN_FIGURES = {
     "near pairs": ("near pairs", "spearman"),
     "words cut": ("words", "words_cut"),
 }
-
-
-def runs() -> list[str]:
-    """Every full run that is kept: each system on each test set."""
-    lines: list[str] = []
-    for path in sorted((REPORTS / "runs").glob("*.csv")):
-        lines += [f"`{path.stem}` ({comment_of(path)}):", "", *table_of_run(path), ""]
-    return lines[:-1]
-
-
-def table_of_run(run: Path) -> list[str]:
-    """Show a run as a Markdown table: each system's own mean on each test set, and its speed."""
-    rows = read_results(run)
-    figures = {
-        (row.system, row.dataset, row.metric): row.number
-        for row in rows
-        if row.split != "dev" and row.protocol in ("mean", "encode") and row.seeds == 1
-    }
-    sets = [name for name in ORDER if any(key[1:] == (name, "pearson") for key in figures)]
-    head = ["system", *(f"{TITLES[name]} test Pearson / Spearman" for name in sets), "sentences/s"]
-
-    # Systems in the order of the run, the cheapest first.
-    lines = [f"| {' | '.join(head)} |", f"| --- {'| ---: ' * (len(head) - 1)}|"]
-    for system in dict.fromkeys(row.system for row in rows):
-        both = ([figures[system, name, metric] for metric in ("pearson", "spearman")] for name in sets)
-        cells = [" / ".join(one(None if value is None else 100 * value) for value in pair) for pair in both]
-        speed = figures.get((system, "corpus", "sentences_per_second"))
-        lines.append(f"| {' | '.join([system, *cells, NONE if speed is None else f'{speed:,.0f}'])} |")
-    return lines
 
 
 def seeds() -> list[str]:
@@ -170,7 +137,6 @@ def in_the_browser() -> str:
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
-    "runs": runs,
     "seeds": seeds,
     "speed": speed,
     "kinds": kinds,

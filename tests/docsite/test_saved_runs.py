@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docsite.tables.own import table_of_run as table
+from reproductions.docs.tables.runs import table_of_run as table
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Figure, Unavailable

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from docsite.try_it import passages
+from javascript.try_it import passages
 from measurements.sites import served
 from tests.javascript.building import built
 from tests.look import WIDTHS, browser_needed, chromium, faults, silent_page
