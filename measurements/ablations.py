@@ -197,29 +197,35 @@ class Grid:
 
 def figures(name: str, runs: Sequence[SavedScores]) -> Result:
     """Return the mean over seeds of the main figure on a set, their spread, and the interval of the drawn pairs."""
-    return _mean(name, runs[0].results[0], [run.results[0].number for run in runs], [run.draws for run in runs])
+    rows = [run.results[0] for run in runs]
+    return _mean(name, rows, [row.number for row in rows], [run.draws for run in runs])
 
 
 def difference(name: str, runs: Sequence[SavedScores], base: Sequence[SavedScores]) -> Result:
     """Return the mean over seeds of a row less the base, with the spread of the seeds and the interval of the pairs."""
     values = [_less(a.results[0].number, b.results[0].number) for a, b in zip(runs, base, strict=True)]
     draws = [_less(a.draws, b.draws) for a, b in zip(runs, base, strict=True)]
-    return _mean(f"{name} - base", runs[0].results[0], values, draws)
+    return _mean(f"{name} - base", [run.results[0] for run in (*runs, *base)], values, draws)
 
 
 def _less(one: Any, other: Any) -> Any:
     return None if one is None or other is None else one - other
 
 
-def _mean(name: str, row: Result, values: Sequence[float | None], draws: Sequence[np.ndarray | None]) -> Result:
+def _mean(
+    name: str, rows: Sequence[Result], values: Sequence[float | None], draws: Sequence[np.ndarray | None]
+) -> Result:
     known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return replace(row, system=name, seeds=len(values), low=None, high=None)  # with the reason
+    if len(known) < len(values):  # the row that has the reason
+        lacking = next(row for row in rows if row.number is None)
+        return replace(lacking, system=name, seeds=len(values), low=None, high=None)
     drawn = [each for each in draws if each is not None]
     low, high = bootstrap.interval(np.mean(drawn, axis=0))[:2] if len(drawn) == len(values) else (None, None)
     spread = float(np.std(known, ddof=1)) if len(known) > 1 else None
     value = float(np.mean(known))
-    return replace(row, system=name, value=value, seeds=len(known), spread=spread, low=low, high=high, left_out=None)
+    return replace(
+        rows[0], system=name, value=value, seeds=len(known), spread=spread, low=low, high=high, left_out=None
+    )
 
 
 def measured(grid: Grid, tasks: Sequence[TaskSet], seeds: Sequence[int]) -> Iterator[tuple[Result, Result | None]]:

@@ -19,6 +19,7 @@ from sentence_distillery.evaluation.results import Result, read_results, write_r
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet
 from sentence_distillery.evaluation.tasks import own_task
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.unavailable import Unavailable
 
 NOUNS = ("storm", "dog", "guitar", "woman", "police", "water")
 VERBS = ("plays in the garden", "crosses the long road", "sleeps under the tree", "looks at the people")
@@ -101,6 +102,11 @@ def test_figures_are_means_over_seeds_and_differences_are_paired(tmp_path: Path)
     assert (gain.value, gain.spread) == pytest.approx((0.0, 0.02**0.5), abs=1e-9)
     assert (gain.low, gain.high) == pytest.approx((0.0, 0.05), abs=0.01)  # the draws are 0 and 0.05
     assert gain.system == "a - base"
+
+    # Of a seed without a figure the reason stays.
+    reason = Unavailable("one rating for all pairs")
+    runs[1].results[0] = replace(runs[1].results[0], value=reason)
+    assert (figures("a", runs).value, difference("a", runs, base).value) == (reason, reason)
 
 
 def test_test_splits_are_scored_once(tmp_path: Path) -> None:
