@@ -101,6 +101,8 @@ def own_tokens(given: Iterable[str]) -> list[str]:
     for token in given:
         if not isinstance(token, str):
             raise TypeError(f"A token of a vocabulary is a str, not {type(token).__name__} ({token!r}).")
+
+        # A text is looked up as the normalizer leaves it, so a token has to be in that form, too.
         normal = NORMALIZER.normalize_str(whole_surrogates(token)).strip()
         if not (is_word(normal) or is_term(normal)):
             parts = ", ".join(words(token)) or "no word"
@@ -147,8 +149,12 @@ def _unspaced_pieces(teacher: Tokenizer | None, counts: Mapping[str, int]) -> li
         return []
     characters = {character for word in runs for character in word}
     texts = set() if teacher is None else {_plain(teacher.decode([place])) for place in range(teacher.get_vocab_size())}
+
+    # Candidates are all characters, and what the teacher takes for a piece of a run.
     bodies = sorted(characters | {text for text in texts if _RUN.fullmatch(text) and is_word(text)})
     every = [*bodies, *(f"{CONTINUATION}{body}" for body in bodies)]
+
+    # Those that no run is cut into would be rows that nothing reads.
     cut = static_tokenizer([UNKNOWN, *every])
     used = {token for encoding in cut.encode_batch(runs) for token in encoding.tokens}
     alone = characters | {f"{CONTINUATION}{character}" for character in characters}

@@ -790,14 +790,19 @@ class StaticEncoder(Adapters):
         """Encode to a precision, if many in threads; `first` is the index of the first text."""
         cut = checked_dimension(truncate_dim, self.full_dimension)
         width = self.dimension if cut is None else cut
+
+        # Bits are packed part by part; the other precisions are made of all vectors at the end.
         bits = BITS.get(precision)
         vectors = np.empty((len(texts), width if bits is None else -(-width // 8)), bits or np.float32)
+
+        # By the counts of known tokens the error names the texts that have none.
         if counts is None and call.on_unknown == "error":
             counts = np.empty(len(texts), np.int32)
 
         def encode_span(span: slice) -> None:
             self._encode_part(texts[span], vectors[span], width, call, None if counts is None else counts[span])
 
+        # A layer in NumPy has its own threads.
         in_numpy = self._core is self._simple and self.model.layer is not None
         in_batches(encode_span, len(texts), batch_size, progress, with_layers=in_numpy)
         if counts is not None and call.on_unknown == "error":

@@ -155,6 +155,8 @@ def draws(name: str, encoder: Encoder, benchmarks: BenchmarkData) -> dict[str, l
     for pairs in pair_sets(benchmarks, "pairs", ("test",)):
         assert pairs.scores is not None and pairs.scale is not None
         predicted = cosines(embed(encoder, pairs.sentences1), embed(encoder, pairs.sentences2))
+
+        # Every encoder is scored on the same draws, so that two of them can be compared pair by pair.
         drawn = bootstrap.counts(len(predicted), DRAWS)
         figures = {
             "pearson": bootstrap.pearson(predicted, pairs.scores, drawn),

@@ -237,6 +237,7 @@ def check(task: TaskSet) -> None:
                 raise InputError(
                     f"Set '{queries.name}' has {len(queries.documents)} documents, {len(queries.ids)} ids."
                 )
+        # Texts with labels: those that are trained on and those that are scored, or the latter alone
         case both:
             for part in both if isinstance(both, tuple) else (both,):
                 if len(part.texts) != len(part.labels):

@@ -124,6 +124,8 @@ def encode_table(encoder: StaticEncoder, table: Table, name: str, output: Path) 
     check_output(output)
     if output.suffix == ".parquet" and EMBEDDING in table.schema.names:
         raise InputError(f"{name} has a column '{EMBEDDING}', the name of the vectors; rename it, or write .npy.")
+
+    # A batch at a time, so that a file of any size fits in memory.
     totals = Totals()
     with atomic_file(output) as partial:
         with WRITERS[output.suffix](partial, table.schema.remove_metadata(), encoder.dimension) as write:

@@ -242,6 +242,8 @@ def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
         return replace(modules, prompt=teacher.prompt)
     if teacher.prompt_name is None:
         return modules
+
+    # A name is one of those in the model's own files.
     if teacher.prompt_name not in modules.prompts:
         choice = f"choose one of {', '.join(modules.prompts)}, or" if modules.prompts else "its files name none:"
         raise TeacherError(
@@ -299,6 +301,8 @@ def find_model(reference: str, revision: str | None) -> Path:
         return package_directory(reference.removeprefix("package:"))
     if Path(reference).is_dir():
         return Path(reference)
+
+    # What is left is an identifier of the hub, owner/name.
     if reference.startswith((".", "/")) or reference.count("/") != 1:
         raise AbsentModelError(
             f"{reference} is not a directory; put the model there, or name another reference: package:<name>, a "

@@ -85,6 +85,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             case "gzip":
                 with gzip.open(path) as stream:
                     yield cast(BinaryIO, stream)
+            # Python has no zstd before 3.14.
             case "zstd":
                 with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, "zstd") as unpacked:
                     yield cast(BinaryIO, unpacked)

@@ -178,6 +178,8 @@ def _evidence(path: Path, delimiter: str, width: int) -> tuple[int, int, bool]:
     for lines, number, fields in _parsed(path, delimiter):
         if len(fields) != width + 1:
             raise InputError(f"{path}, line {number}")
+
+        # A field over several lines is one hint, a field that begins with a quotation mark the other.
         if len(lines) > 1:
             first, last = number - len(lines) + 1, number
         elif any(

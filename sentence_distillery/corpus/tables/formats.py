@@ -254,6 +254,8 @@ def arrow_of(path: Path) -> Iterator[tuple[pa.Schema, Callable[[list[str] | None
     try:
         with path.open("rb") as stream:
             magic = stream.read(6)
+
+        # By its first bytes: both formats come under either suffix.
         if magic == b"ARROW1":
             with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as feather:
                 yield feather.schema, partial(_feather_batches, feather)

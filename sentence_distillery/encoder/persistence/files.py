@@ -152,11 +152,15 @@ def _fill(file: FileIO, memory: memoryview, hashed: bool) -> _Read:
     """Read a file into memory, and hash it."""
     core, count = loading.core(), 0
     digest: bytes | None = None
+
+    # The native core reads and hashes in one pass.
     with suppress(OSError), file:
         if core is not None:
             count, digest = core.read(file.fileno(), memory, hashed)
         while core is None and count < len(memory) and (found := file.readinto(memory[count:])):
             count += found
+
+    # The file may have been cut since its size was read.
     if count < len(memory):
         return _Read(None, None)
     content = memory.toreadonly()

@@ -97,6 +97,7 @@ def write_onnx(encoder: "StaticEncoder", directory: Path) -> None:
 
 
 def _refuse(encoder: "StaticEncoder", directory: Path) -> None:
+    # What a graph of ONNX, or the tokenizer beside it, cannot express
     if encoder.linear is not None:
         raise InputError(
             "A student of kind paper cannot be written as ONNX: its tokenizer has regular expressions that "
@@ -113,6 +114,8 @@ def _refuse(encoder: "StaticEncoder", directory: Path) -> None:
             f"{encoder.token_dimension} dimensions before it, load the model in Python with load(directory, "
             "lexical_weight=0), and call save_onnx."
         )
+
+    # A file of protobuf is below 2 GiB.
     if encoder.stored.nbytes > LARGEST:
         raise InputError(
             f"The table has {encoder.stored.nbytes / 1e9:.1f} GB, and an ONNX file holds less than 2.1; compress the "

@@ -206,6 +206,8 @@ class BenchmarkData:
         """Read one split of a set of kind pairs or words, with the scores or the labels that it has."""
         entry, rows = self._read(name, split, PAIRS, ("pairs", "words"))
         scores, labels = rows["score"], rows["label"]
+
+        # A set has scores or labels; the column of the other is empty.
         return PairSet(
             name,
             split,
