@@ -7,9 +7,10 @@
     teachers     both of the release, multilingual-e5-small, and the encoder itself, which keeps it where it is good
     rate         a fifth of that of a new student, for the same reason
 
-`texts FROM` writes what e5 has to embed. `train FROM` reads the vectors that `e5_vectors.py` made of them, and writes
-models/released, unless that is worse on a kind of task. `compare FROM` measures what each part of the recipe adds,
-without a test split (reproductions/docs/levers.md). An interrupted call goes on, from data/checkpoints/continued.
+`texts FROM` writes what e5 has to embed, with `--more` for `compare`, too. `train FROM` reads the vectors that
+`e5_vectors.py` made of them, and writes models/released, unless that is worse on a kind of task. `compare FROM`
+measures what each part of the recipe adds, without a test split (reproductions/docs/levers.md). An interrupted call
+goes on, from data/checkpoints/continued.
 """
 
 import argparse
@@ -66,7 +67,11 @@ SENTENCES = {  # of each kind
     "docstrings": 1_000,
     "changes": 500,
 }
-MORE_TECHNICAL = {"manuals": 10_000, "docstrings": 10_000, "changes": 5_000}
+MORE = {  # of some kinds, by the name that `compare` has for it
+    "": {},
+    "technical": {"manuals": 10_000, "docstrings": 10_000, "changes": 5_000},
+    "tweets": {"tweets": 83_000},
+}
 WORDS = {  # the most that get a vector of each kind, in this order
     "abstracts": 2_700,
     "tweets": 1_500,
@@ -93,7 +98,7 @@ class Recipe:
     kinds: bool = True  # whether text of other kinds than news and captions is among the text
     words: bool = True  # whether frequent words of these kinds get a vector
     rate: float = 0.0006  # of learning
-    technical: bool = False  # whether there are as many technical sentences as MORE_TECHNICAL says
+    more: str = ""  # what it has more sentences of: a key of MORE
 
 
 RECIPES = {
@@ -102,7 +107,8 @@ RECIPES = {
     "without itself as a teacher": Recipe(itself=False),
     "news and captions alone": Recipe(kinds=False),
     "without further words": Recipe(words=False),
-    "with 22,500 more technical sentences": Recipe(technical=True),
+    "with 22,500 more technical sentences": Recipe(more="technical"),
+    "with 63,000 more tweets": Recipe(more="tweets"),
     "the rate of a new student, 0.003": Recipe(rate=0.003),
 }
 
@@ -133,6 +139,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets and the text")
     parser.add_argument("--from", dest="former", default=str(paths.RELEASED), help="the encoder (models/released)")
     parser.add_argument("--output", type=Path, help="directory to write (models/released; reports/runs/levers)")
+    parser.add_argument(
+        "--more", action="store_true", help="texts: also those that only `compare` needs, twice as many"
+    )
     options = command.parsed(parser, arguments, "%(message)s")
     with command.refusals("continued"):
         former = StaticEncoder.load(options.former)
@@ -143,8 +152,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         text = Text(general(options.source, data), kinds, further_words(kinds, former))
         print(f"{len(text.drawn):,} sentences; {len(text.words):,} words, such as {' '.join(text.words[::400])}")
         if options.step == "texts":
-            technical = drawn(kinds, SENTENCES | MORE_TECHNICAL)  # `compare` needs them, too
-            wanted = list(dict.fromkeys([*text.general, *technical, *text.words]))
+            mixtures = MORE.values() if options.more else [MORE[""]]
+            sampled = [text for each in mixtures for text in drawn(kinds, SENTENCES | each)]
+            wanted = list(dict.fromkeys([*text.general, *sampled, *text.words]))
             write_table(WORK / "texts.parquet", pa.table({"text": wanted}, TEXT))
         elif options.step == "train":
             release(options.former, text, data, options.output or paths.RELEASED)
@@ -198,7 +208,7 @@ def made(recipe: Recipe, text: Text, former: str) -> StaticEncoder:
 def labelled(recipe: Recipe, text: Text, words: Sequence[str], former: StaticEncoder) -> LabelledCorpus:
     """Label the sentences of a recipe; of the corpus' words only `words` are left, since the encoder has the others."""
     sentences, soft_labels = WORK / "labelled" / "sentences", WORK / "labelled" / "soft_labels"
-    kinds = drawn(text.kinds, SENTENCES | (MORE_TECHNICAL if recipe.technical else {}))
+    kinds = drawn(text.kinds, SENTENCES | MORE[recipe.more])
     texts = [*text.general, *(kinds if recipe.kinds else ())]
     write_sentences(texts, Reading(), None, None, sentences, Counters("sentences"))
     teachers = [as_teacher(teacher, None, LENGTH) for teacher in TEACHERS]
@@ -257,7 +267,9 @@ def centred_vectors(texts: Sequence[str]) -> Path:
     vectors = unit_rows(np.array(table["vector"].combine_chunks().flatten()).reshape(len(table), -1))
     place = {text: row for row, text in enumerate(table["text"].to_pylist())}
     if lacking := len({*texts} - place.keys()):
-        raise InputError(f"{WORK / 'vectors'} lacks {lacking:,} texts; run `make continued`, which embeds them.")
+        raise InputError(
+            f"{WORK / 'vectors'} lacks {lacking:,} texts; run `make continued`, which embeds them, or `texts --more`."
+        )
     centred = unit_rows(vectors - vectors[[place[text] for text in texts]].mean(axis=0))
     rows = pa.FixedSizeListArray.from_arrays(pa.array(centred.ravel()), centred.shape[1])
     pq.write_table(pa.table({"text": table["text"], "vector": rows}), target)
