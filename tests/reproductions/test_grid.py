@@ -43,6 +43,7 @@ class Known:
     weights: dict[int, float]
     before: float | None = None
     quality: Callable[[float], float] = field(default=lambda value: value)
+    costs: dict[str, float] = field(default_factory=lambda: {"seconds": 1.0})
 
     def untrained(self) -> nn.Linear | None:
         return None if self.before is None else model(self.before)
@@ -52,7 +53,7 @@ class Known:
 
     def scored(self, model: nn.Linear, notes: Sequence[object]) -> tuple[dict[str, Any], dict[str, float]]:
         value = weight(model)
-        return {"test": {"score": [value, -value]}}, {"quality": self.quality(value), "seconds": 1.0}
+        return {"test": {"score": [value, -value]}}, {"quality": self.quality(value), **self.costs}
 
 
 @pytest.mark.parametrize(
@@ -77,6 +78,11 @@ def test_one_seed_or_none_has_no_soup() -> None:
     assert run(PLACE, lambda: experiment, []).cell.seeds == [None]
     assert run(PLACE, lambda: Known({1: 1.0, 2: 2.0}), [1, 2], soup=False).cell.seeds == [1, 2]
     assert run(PLACE, lambda: experiment, [1]).best is None
+
+
+def test_an_experiment_that_is_not_timed() -> None:
+    found = run(PLACE, lambda: Known({1: 1.0, 2: 2.0}, costs={}), [1, 2])
+    assert [made.figures for made in found.cell.there] == [{"quality": 1.0}, {"quality": 2.0}, {"quality": 1.5}]
 
 
 @pytest.mark.fault(24)
