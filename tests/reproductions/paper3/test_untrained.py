@@ -23,14 +23,17 @@ RIGHT = ["the police", "a storm", "the government", "water people", "the guitar"
 class Benchmarks:
     """Splits of one set, without files; all but test have sentences of their own."""
 
+    def __init__(self, times: int = 1, labels: list[str] | None = None) -> None:
+        self.times, self.labels = times, labels
+
     def pairs(self, name: str, split: Split) -> PairSet:
-        left = [TEXT if split == "test" else f"the woman {split}"] * len(RIGHT)
-        scores = np.array([1, 2, 3, 4, 5], dtype=np.float32)
-        return PairSet(name, split, left, RIGHT, scores, None, (1.0, 5.0))
+        left = [TEXT if split == "test" else f"the woman {split}"] * len(RIGHT) * self.times
+        scores = np.array([1, 2, 3, 4, 5] * self.times, dtype=np.float32)
+        return PairSet(name, split, left, RIGHT * self.times, scores, self.labels, (1.0, 5.0))
 
 
-def encode(encoder: PairEncoder) -> Texts:
-    inputs = Inputs(cast(BenchmarkData, Benchmarks()), Path())
+def encode(encoder: PairEncoder, times: int = 1, labels: list[str] | None = None) -> Texts:
+    inputs = Inputs(cast(BenchmarkData, Benchmarks(times, labels)), Path())
     return encoded("tiny", "stsb", encoder, inputs, {TEXT: DOG}, Counters("sentences"))
 
 
@@ -59,6 +62,18 @@ def test_distances_and_protocols(encoder: PairEncoder) -> None:
     assert rows["pearson", "component focus by manhattan, before pooling"] == pytest.approx(expected, abs=1e-5)
     expected = np.corrcoef(-np.linalg.norm(u - v, axis=1), [1, 2, 3, 4, 5])[0, 1]
     assert rows["pearson", "component focus by euclidean, before pooling"] == pytest.approx(expected, abs=1e-5)
+
+
+def test_accuracy_of_entailment(encoder: PairEncoder) -> None:
+    """The share of the test pairs whose label is guessed."""
+    labels = ["ENTAILMENT", "NEUTRAL", "CONTRADICTION", "NEUTRAL", "ENTAILMENT"] * 20
+    labels[::7] = ["NEUTRAL"] * len(labels[::7])
+    texts = encode(encoder, 20, labels)
+    (cell,) = cells(texts, [0.2], ["before_pooling"], [0.2])
+    guessed = entailment_of_train(texts.focused(0.2, "before_pooling"), texts.data.rows, labels)
+    right = sum(one == other for one, other in zip(guessed, labels, strict=True))
+    assert 0.5 < right / len(labels) < 1
+    assert cell.there[0].figures["accuracy"] == pytest.approx(right / len(labels))
 
 
 def test_entailment_learnt_on_train() -> None:

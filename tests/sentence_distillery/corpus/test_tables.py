@@ -215,6 +215,7 @@ REFUSED = {  # name -> content, what is said
     "strings.json": (b'["a", "b"]', r"strings\.json, row 1 holds a str, expected an object"),
     "stray.csv": (b'id,text\n1,"Stop" he said\n', "is not CSV .*--quoting no"),
     "joined.csv": (b'text,label\n"Stop,1\nShares fell,0\nGo",1\n', "lines 2 to 4 are one row if .*--quoting yes or no"),
+    "two.csv": (b'text,label\n"Stop,1\nGo",1\n', "lines 2 to 3 are one row if .*--quoting yes or no"),
     # one row with a tab too many, and the file as a whole no longer says that marks are characters
     "ragged.tsv": (b'text\tn\n"Stop\t1\nShares\tfell.\t0\nGo"\t1\n', "lines 2 to 4 are one row if .* fields, else 3"),
     "empty.csv": (b"", r"empty\.csv is empty"),
