@@ -1,4 +1,4 @@
-"""The result of `pip install sentence-distillery`: a wheel of the library alone, and three packages."""
+"""The result of `pip install sentence-distillery`: a wheel of the library and the crawler, and three packages."""
 
 import json
 import os
@@ -77,10 +77,10 @@ def run(python: Path, code: str, directory: Path) -> str:
     return done.stdout
 
 
-def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
+def test_the_wheel_holds_the_library_and_the_crawler(wheel: Path) -> None:
     assert wheel.stat().st_size < LARGEST_WHEEL
     names = ZipFile(wheel).namelist()
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"sentence_distillery"}
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"news_crawler", "sentence_distillery"}
     assert {"sentence_distillery/py.typed", "sentence_distillery/released/model.safetensors"} <= set(names)
     page = {name.rpartition("/")[2] for name in names if name.startswith("sentence_distillery/serving/page/")}
     assert page == {path.name for path in (ROOT / "sentence_distillery/serving/page").iterdir()}  # also what was built
@@ -180,6 +180,7 @@ def test_the_command_line(python: Path, tmp_path: Path) -> None:
         ("compress x --texts texts.txt --megabytes 1", "distill"),
         ("compress x --format onnx", "onnx"),
         ("distill texts.txt --teacher x --output y", "distill"),
+        ("crawl https://a.example/ --contact a@a.example --output y", "crawl"),
     ],
 )
 def test_a_command_names_its_extra(python: Path, tmp_path: Path, words: str, extra: str) -> None:
