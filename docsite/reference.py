@@ -20,7 +20,7 @@ from docsite.saved import ROOT
 from sentence_distillery import cli
 from stages.params import Params, completed, read_params
 
-WIDTH = 88  # of the help of a command
+WIDTH = 80  # of the help of a command
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true, false", "null": "null"}
 
