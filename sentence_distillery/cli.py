@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib.metadata import entry_points
 from itertools import chain
 from pathlib import Path
@@ -316,7 +317,12 @@ def clean(options: argparse.Namespace) -> None:
     cleaning = CLEAN.model_copy(update={"language": options.language})
     counters = Counters("sentences")
     reading = _reading(options)
+    for given in options.texts:
+        if options.output.resolve() in (Path(given).resolve(), *Path(given).resolve().parents):
+            raise InputError(f"--output {options.output} holds {given}, which is read; name another directory.")
     write_sentences(_texts(options.texts, reading), reading, cleaning, None, options.output, counters)
+    if not counters.kept:
+        raise InputError(f"no sentence is kept, and nothing is written; dropped: {counters.reasons()}.")
     log.info("%s sentences in %s, dropped: %s", f"{counters.kept:,}", options.output, counters.reasons() or "none")
 
 
@@ -617,13 +623,20 @@ COMMANDS: dict[str, Command] = {
 }
 
 
+@cache
 def commands() -> dict[str, Command]:
     """Return all commands: those of this module, and those of other packages.
 
     Such a package has an entry point in the group COMMANDS_OF_OTHERS, a module with `run`, `add_arguments` and EXTRA.
     """
-    modules = {point.name: point.load() for point in entry_points(group=COMMANDS_OF_OTHERS)}
-    return COMMANDS | {name: (each.run, each.add_arguments, each.EXTRA) for name, each in modules.items()}
+    found: dict[str, Command] = {}
+    for point in entry_points(group=COMMANDS_OF_OTHERS):
+        try:
+            module = point.load()
+            found[point.name] = module.run, module.add_arguments, module.EXTRA
+        except Exception as error:  # somebody else's package must not keep ours from running
+            print(f"{PROGRAM}: no command '{point.name}': {point.value} cannot be loaded: {error}", file=sys.stderr)
+    return COMMANDS | {name: command for name, command in found.items() if name not in COMMANDS}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from sentence_distillery.corpus.cleaning import clean
 from sentence_distillery.corpus.options import Clean, HeldOut
-from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
+from sentence_distillery.corpus.schema import ARTICLES, HELD_OUT, SENTENCES
 from sentence_distillery.corpus.tables.formats import WHOLE
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read, read_texts
-from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
+from sentence_distillery.io.artifacts import InputError, atomic_directory, has_columns, refuse_all_but, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
 from sentence_distillery.io.unicode import whole_surrogates
@@ -49,8 +49,10 @@ def write_sentences(
     with one of the `fingerprints` are left out. `held_out` says how much goes to `held_out.parquet` in place of the
     parts; it needs cleaning. The counters count sentences that are kept, and those that are dropped, by reason.
 
-    Raises InputError if there is no text or a file cannot be read, TypeError if a text is neither a str nor a Path.
+    Raises InputError if there is no text, a file cannot be read or the directory holds anything but sentences, and
+    TypeError if a text is neither a str nor a Path.
     """
+    refuse_all_but(directory, lambda entry: has_columns(entry, HELD_OUT.names), "the sentences of a corpus")
     if options is None:
         if fingerprints is not None:
             raise InputError("fingerprints need clean=True, since cleaning compares them.")
@@ -63,7 +65,7 @@ def write_sentences(
         return
 
     # Articles are written first, since cleaning reads them more than once.
-    articles = directory.with_name("articles")
+    articles = directory.with_name(f".{directory.name}.articles.partial")
     with atomic_directory(articles) as partial:
         found = _write_articles(read_articles(texts, reading), partial, counters)
         if not found:

@@ -23,7 +23,13 @@ from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
 from sentence_distillery.distillation.options import Size, SoftLabels, StudentOptions
 from sentence_distillery.distillation.sizing import made_to_size, trial_lines, write_trials
-from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
+from sentence_distillery.distillation.soft_labels import (
+    Counted,
+    LabelDirectories,
+    label,
+    part_texts,
+    refuse_other_labels,
+)
 from sentence_distillery.distillation.start import load_start
 from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
 from sentence_distillery.distillation.vocabulary import own_tokens
@@ -215,6 +221,7 @@ def distill(
     # Each step writes its files, so an interrupted call goes on after the last one that is whole.
     with progress(show_progress), _working(working_directory) as directory:
         counters = Counters("sentences")
+        refuse_other_labels(directory / "soft_labels")
         write_sentences(texts, reading, cleaning, fingerprints, directory / "sentences", counters, apart)
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))

@@ -33,7 +33,15 @@ from sentence_distillery.distillation.label_files import (
 from sentence_distillery.distillation.options import SoftLabels
 from sentence_distillery.distillation.vocabulary import choose_terms, count_terms, count_words, with_terms, word_pieces
 from sentence_distillery.encoder.tokenizer import bare, is_term, is_word
-from sentence_distillery.io.artifacts import InputError, read_table, table_parts, write_json, write_table
+from sentence_distillery.io.artifacts import (
+    InputError,
+    has_columns,
+    read_table,
+    refuse_all_but,
+    table_parts,
+    write_json,
+    write_table,
+)
 from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
@@ -68,6 +76,11 @@ class LabelDirectories:
     sentences: Path
     soft_labels: Path
     kept: Path
+
+
+def refuse_other_labels(directory: Path) -> None:
+    """Raise InputError if a directory that labels are written to holds anything else."""
+    refuse_all_but(directory, lambda entry: entry.name == TEACHER or has_columns(entry, ["embedding"]), "soft labels")
 
 
 def joined(stores: list[LabelStore], texts: list[str]) -> pa.ChunkedArray:

@@ -39,8 +39,8 @@ def model_of(
     card: str | None = None,
 ) -> Model:
     """Put a model together; `StaticEncoder` says what each part is. Raises ValueError if two exclude each other."""
-    if sum(part is not None for part in (linear, hidden, lexical)) > 1:
-        raise ValueError("linear, hidden and lexical exclude each other; give one of them.")
+    if linear is not None and hidden is not None:
+        raise ValueError("linear and hidden exclude each other; give one of them.")
     layer: Layer | None = None if hidden is None else Hidden(*hidden)
     if linear is not None:
         layer = Linear(*linear)

@@ -97,6 +97,31 @@ def _whole_or_not(target: Path, partial: Path) -> Iterator[None]:
         raise
 
 
+def refuse_all_but(directory: Path, is_own: Callable[[Path], bool], kind: str) -> None:
+    """Raise InputError if a directory that is to be replaced is a file, or holds anything that is not of this kind."""
+    if not directory.exists():
+        return
+    if not directory.is_dir():
+        raise InputError(f"{directory} is a file; name a directory to write.")
+    for entry in sorted(directory.iterdir()):
+        if not is_own(entry):
+            raise InputError(
+                f"{directory} holds '{entry.name}', which is not part of {kind}, and the whole directory is replaced. "
+                "Name a new directory, or an empty one."
+            )
+
+
+def has_columns(file: Path, names: Iterable[str]) -> bool:
+    """Tell whether a file is Parquet with these columns, in order to know what a directory holds."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return set(names) <= set(pq.read_schema(file).names)
+    except (OSError, pa.ArrowException):
+        return False
+
+
 def _replace_directory(partial: Path, target: Path) -> None:
     """Move `target` aside before removing it, so that a kill in between leaves no half of it at the final path."""
     old = target.with_name(f".{target.name}.old.partial")

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sentence_distillery.encoder.persistence.names import CONFIG, SETTINGS, TOKENIZER, WEIGHTS
 from sentence_distillery.encoder.persistence.writing import save_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.io.artifacts import InputError, atomic_directory
+from sentence_distillery.io.artifacts import InputError, atomic_directory, refuse_all_but
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.serving.app import CANDIDATES, NEIGHBOURS, OTHERS, SHOWN, TITLE, VALUE, cut, facts
 from sentence_distillery.serving.collection import NEAR, Collection
@@ -114,19 +114,12 @@ def check_encoder(encoder: StaticEncoder) -> None:
 
 def check_directory(directory: Path) -> None:
     """Raise InputError if a directory holds anything but a folder of this kind: it is replaced as a whole."""
-    if not directory.exists():
-        return
-    if not directory.is_dir():
-        raise InputError(f"{directory} is a file; name a directory to write the page to.")
-
-    # It is replaced as a whole, so nothing of the user's may be in it.
     known = {"index.html", ENCODER, *PAGE}
-    for entry in sorted(directory.iterdir()):
-        if entry.name not in known and not (entry.is_dir() and entry.name.startswith("data-")):
-            raise InputError(
-                f"{directory} holds '{entry.name}', which is not part of such a page, and --static replaces the whole "
-                "directory. Name a new directory, or an empty one."
-            )
+    refuse_all_but(
+        directory,
+        lambda entry: entry.name in known or (entry.is_dir() and entry.name.startswith("data-")),
+        "a page of `explore --static`",
+    )
 
 
 def encoder_script() -> str:

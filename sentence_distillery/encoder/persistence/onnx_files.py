@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from sentence_distillery.encoder.native.characters import replacement
 from sentence_distillery.encoder.native.vocabulary import terms_of
 from sentence_distillery.encoder.persistence.names import CONFIG, TOKENIZER
-from sentence_distillery.encoder.persistence.writing import refuse_all_but
 from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN, is_emoji
-from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json
+from sentence_distillery.io.artifacts import InputError, atomic_directory, refuse_all_but, write_json
 
 if TYPE_CHECKING:  # `onnx` is an extra package
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ in float32 (from 6.2 on; others leave them out), and so its vectors are neither 
 the least length that it divides by, 1e-12, is 0, and a text without a word gives 0 / 0.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -39,7 +39,7 @@ from sentence_distillery.encoder.persistence.names import (
     WEIGHTS,
 )
 from sentence_distillery.encoder.persistence.tensor_file import Digests
-from sentence_distillery.io.artifacts import InputError, Tensors, atomic_directory, write_json
+from sentence_distillery.io.artifacts import Tensors, atomic_directory, refuse_all_but, write_json
 
 if TYPE_CHECKING:
     from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -76,20 +76,6 @@ def _is_of_a_model(entry: Path) -> bool:
     """Tell whether a file or a folder is of a model; what other libraries put beside one counts as its own."""
     module = entry.is_dir() and entry.name[:1].isdigit()  # 1_Dense, 2_Normalize, 0_StaticEmbedding
     return module or entry.name in _OF_A_MODEL
-
-
-def refuse_all_but(directory: Path, is_own: Callable[[Path], bool], kind: str) -> None:
-    """Raise InputError if a directory holds anything that is not of a model of this kind: it is replaced as a whole."""
-    if not directory.exists():
-        return
-    if not directory.is_dir():
-        raise InputError(f"{directory} is a file; name a directory to save the model in.")
-    for entry in sorted(directory.iterdir()):
-        if not is_own(entry):
-            raise InputError(
-                f"{directory} holds '{entry.name}', which is not part of {kind}, and saving replaces the whole "
-                "directory. Name a new directory, or an empty one."
-            )
 
 
 def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory: Path) -> dict[str, object]:

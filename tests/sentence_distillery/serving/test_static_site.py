@@ -141,7 +141,7 @@ def test_the_command(text_file: Path, tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another directory's content, a student with layers, and an installation without the encoder in JavaScript."""
     (tmp_path / "thesis.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match=r"holds 'thesis.txt', which is not part of such a page"):
+    with pytest.raises(InputError, match=r"holds 'thesis.txt', which is not part of a page"):
         static_site.check_directory(tmp_path)
     with pytest.raises(InputError, match="this one is of kind deep"):
         static_site.check_encoder(deep_encoder())
