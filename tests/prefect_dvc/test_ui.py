@@ -4,6 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -18,7 +19,7 @@ from prefect.client.schemas.objects import FlowRun
 from prefect_dvc.errors import Refusal
 from prefect_dvc.server.children import LOG_BYTES, Child, Children
 from prefect_dvc.server.orphans import AT_WORK
-from prefect_dvc.server.serve import HOST, origin_of, read_key
+from prefect_dvc.server.serve import HOST, _origin, origin_of, read_key
 from tests.sockets import free_port
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
@@ -139,3 +140,12 @@ def test_a_port_in_use(chain: Path, name: str) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert f"{HOST}:{port} is already in use; stop the program there, or take another port: --port" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["https://a.example/", "HTTPS://a.example", "ftp://a.example", "https://", "a.example"]
+)
+def test_what_is_no_origin(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="is not an origin; write it as in https:"):
+        _origin(text)
+    assert _origin("https://a.example:8443") == "https://a.example:8443"
