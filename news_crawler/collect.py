@@ -25,7 +25,7 @@ from sentence_distillery.corpus.options import Columns
 from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.corpus.tables.formats import SUFFIXES, WHOLE, Row, format_of, read_rows
 from sentence_distillery.corpus.tables.reading import files_in
-from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
+from sentence_distillery.io.artifacts import InputError, atomic_directory, has_columns, refuse_all_but, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unicode import whole_surrogates
 
@@ -43,14 +43,15 @@ def collect(crawl: Crawl, web: Web, target: Path, root: Path, state: Path, count
     Args:
         crawl: Which source, and which files.
         web: Sites and limits of the source `web`; not used by the others.
-        target: Directory to write; it is replaced as a whole, or not at all.
+        target: Directory to write; articles that it has are replaced as a whole, or not at all.
         root: Directory that files must lie in.
         state: Directory in which a crawl keeps pages and progress; it must outlive a run.
         counters: Counts articles that are kept, and those that are dropped, by reason.
 
     Raises:
-        InputError: If the source cannot be read, or has no article.
+        InputError: If the source cannot be read or has no article, or the directory holds anything but articles.
     """
+    refuse_all_but(target, lambda entry: has_columns(entry, ["url", "source"]), "collected articles")
     with atomic_directory(target) as directory:
         write_articles(directory, _articles_of(crawl, web, directory, root, state, counters))
         if not counters.kept:

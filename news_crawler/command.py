@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from sentence_distillery.io.artifacts import InputError, has_columns, refuse_all_but
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ def run(options: argparse.Namespace) -> None:
     from news_crawler.options import Crawl
     from sentence_distillery.io.options import problems
 
-    refuse_all_but(options.output, lambda entry: has_columns(entry, ["url", "source"]), "the articles of a crawl")
     counters = Counters("articles")
     try:
         web = _web(options)

@@ -6,16 +6,15 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import read_json, write_json
-from sentence_distillery.io.contents import Content, Natural
+from sentence_distillery.io.contents import Content, Natural, Share
 from sentence_distillery.runtime.machine import machine
 
-Share = Annotated[float, Field(ge=0, le=1)]  # such as an accuracy
 NO_SEEDS = {"seeds": 0}
 BESIDE = " | "  # between the runs that a matrix comes from, the latest first
 

@@ -27,13 +27,12 @@ from reproductions.paper3.component_focus.frozen_weights import Kind, Learnt, le
 from reproductions.paper3.component_focus.options import ComponentFocus, PoolingOrder
 from reproductions.paper3.gains import DIRECT, GAIN, ORDERS, RATINGS, TRAINED, UNTRAINED, series_name
 from reproductions.paper3.syntax.trees import Tree
-from reproductions.saved_matrix import Share
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.protocols.similarity import correlations, cosines
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.io.artifacts import read_json
-from sentence_distillery.io.contents import Absent, Content, Cosine, Natural
+from sentence_distillery.io.contents import Absent, Content, Cosine, Natural, Share
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure, Unavailable

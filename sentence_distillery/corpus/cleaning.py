@@ -35,7 +35,7 @@ from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.overview import Overview, Written
 from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, HELD_OUT, HELD_OUT_FILE, SENTENCES
 from sentence_distillery.corpus.words import encoded, without_stop_words
-from sentence_distillery.io.artifacts import InputError, atomic_directory
+from sentence_distillery.io.artifacts import InputError, atomic_directory, has_columns, refuse_all_but
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import track
@@ -54,6 +54,11 @@ Parts = TypeVar("Parts", Sentences, Documents)
 log = logging.getLogger(__name__)
 
 
+def refuse_other_content(target: Path) -> None:
+    """Raise InputError if a directory for the sentences of a corpus is a file, or holds anything else."""
+    refuse_all_but(target, lambda entry: has_columns(entry, HELD_OUT.names), "the sentences of a corpus")
+
+
 def clean(
     articles: Path | pa.Table,
     target: Path,
@@ -69,7 +74,7 @@ def clean(
     Args:
         articles: A directory of part-*.parquet files, or a table, of the schema ARTICLES; `articles_from_texts` makes
             one of plain texts.
-        target: Directory to write; it is replaced as a whole, or not at all.
+        target: Directory to write; sentences that it has are replaced as a whole, or not at all.
         options: Language, lengths and thresholds.
         fingerprints: Of the evaluation texts, (texts,) uint64; their sentences are dropped.
         where: On how many processes, or on which Dask cluster; the outputs are the same.
@@ -82,8 +87,9 @@ def clean(
 
     Raises:
         InputError: If an article file is missing or damaged, the language is unknown, no sentence is kept, or the
-            target cannot be written.
+            target holds anything but sentences, or cannot be written.
     """
+    refuse_other_content(target)
     given = Articles(articles)
     evaluated = np.empty(0, np.uint64) if fingerprints is None else fingerprints
     with atomic_directory(target) as directory:

@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sentence_distillery.corpus.cleaning import clean
+from sentence_distillery.corpus.cleaning import clean, refuse_other_content
 from sentence_distillery.corpus.options import Clean, HeldOut
-from sentence_distillery.corpus.schema import ARTICLES, HELD_OUT, SENTENCES
+from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
 from sentence_distillery.corpus.tables.formats import WHOLE
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read, read_texts
-from sentence_distillery.io.artifacts import InputError, atomic_directory, has_columns, refuse_all_but, write_table
+from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
 from sentence_distillery.io.unicode import whole_surrogates
@@ -52,7 +52,7 @@ def write_sentences(
     Raises InputError if there is no text, a file cannot be read or the directory holds anything but sentences, and
     TypeError if a text is neither a str nor a Path.
     """
-    refuse_all_but(directory, lambda entry: has_columns(entry, HELD_OUT.names), "the sentences of a corpus")
+    refuse_other_content(directory)
     if options is None:
         if fingerprints is not None:
             raise InputError("fingerprints need clean=True, since cleaning compares them.")

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 Natural = Annotated[int, Field(ge=0)]
 PositiveNatural = Annotated[int, Field(ge=1)]
 Percent = Annotated[float, Field(ge=0, le=100)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Cosine = Annotated[float, Field(ge=-1.001, le=1.001)]  # with the rounding of float32
 
 
