@@ -73,4 +73,4 @@ def refuse_pointer(path: Path) -> None:
 
 def unreadable(path: Path, reason: object) -> InputError:
     """Return the error to raise for a file that cannot be read."""
-    return InputError(f"{path} cannot be read: {reason}. {RESTORE}", path)
+    return InputError(f"{path} cannot be read: {str(reason).removesuffix('.')}. {RESTORE}", path)

@@ -131,7 +131,7 @@ def check_vectors(teacher: VectorTeacher) -> str:
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path} cannot be read as Parquet: {str(error).strip()}") from error
+        raise InputError(f"{path} cannot be read as Parquet: {str(error).strip().removesuffix('.')}.") from error
     if missing := [name for name in COLUMNS if name not in schema.names]:
         raise InputError(f"{path} has no column '{missing[0]}' (it has {', '.join(schema.names)}); rename a column.")
 

@@ -97,7 +97,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def cannot_read(path: Path, error: Exception) -> InputError:
-    reason = getattr(error, "strerror", None) or str(error).strip()
+    reason = getattr(error, "strerror", None) or str(error).strip().removesuffix(".")
     return InputError(f"{path} cannot be read: {reason}. {RESTORE}")
 
 
@@ -106,11 +106,15 @@ def decoded_head(head: bytes) -> str:
     return head.decode(encoding_of(head) or "utf-8", errors="replace").removeprefix("\ufeff")
 
 
+def binary_kind(head: bytes) -> str | None:
+    """Return what a file is by its first bytes, and what to do with it; None if these may be of text."""
+    return next((kind for start, kind in BINARY.items() if head.startswith(start)), None)
+
+
 def refuse_binary(name: object, head: bytes) -> None:
     """Raise InputError if the first bytes are those of a file that has no lines of text."""
-    for start, kind in BINARY.items():
-        if head.startswith(start):
-            raise InputError(f"{name} is not text but {kind}.")
+    if kind := binary_kind(head):
+        raise InputError(f"{name} is not text but {kind}.")
     if encoding_of(head) is None and (without_mark := _wide_without_mark(head)):
         raise InputError(
             f"{name} looks like {without_mark} without a byte order mark; convert it, as with "

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from sentence_distillery.corpus.tables.decoding import (
     COMPRESSED,
     RESTORE,
+    binary_kind,
     cannot_read,
     decoded_lines,
     encoding_of,
@@ -253,17 +254,25 @@ def arrow_of(path: Path) -> Iterator[tuple[pa.Schema, Callable[[list[str] | None
     """Open a table of Arrow; yield its schema, and a function that returns batches of some or all columns."""
     try:
         with path.open("rb") as stream:
-            magic = stream.read(6)
+            head = stream.read(16)
 
         # By its first bytes: both formats come under either suffix.
-        if magic == b"ARROW1":
+        if head.startswith(b"ARROW1"):
             with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as feather:
                 yield feather.schema, partial(_feather_batches, feather)
         else:
+            _check_is_parquet(path, head)
             with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
                 yield parquet.schema_arrow, lambda names: parquet.iter_batches(BATCH_ROWS, columns=names)
     except (ValueError, pa.ArrowException) as error:
         raise cannot_read(path, error) from error
+
+
+def _check_is_parquet(path: Path, head: bytes) -> None:
+    """Raise InputError for a file of another kind, whose name says that it is Parquet or Feather."""
+    if head and not head.startswith(b"PAR"):
+        kind = binary_kind(head) or "neither Parquet nor Feather; give it the suffix of what it is, or restore it"
+        raise InputError(f"{path} cannot be read: it is {kind}.")
 
 
 def _feather_batches(feather: Any, names: list[str] | None) -> Iterator[pa.RecordBatch]:
