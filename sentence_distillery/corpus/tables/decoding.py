@@ -146,6 +146,18 @@ def lines_of(stream: BinaryIO, name: object) -> Iterator[str]:
         yield from _other_lines(whole, name, encoding or "utf-8", "\r" if carriage else "\n")
 
 
+def decoded(content: bytes, name: object) -> str:
+    """Return the text of the whole content of a file; raises InputError as `lines_of`."""
+    encoding = encoding_of(content) or "utf-8"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding in ("utf-8", "utf-8-sig"):
+            raise InputError(not_utf8(f"{name}: byte {error.start}")) from error
+        before = content[: error.start].decode(encoding, errors="ignore")
+        raise _not_in(encoding, name, before.count("\n")) from error
+
+
 def encoding_of(head: bytes) -> str | None:
     return next((encoding for mark, encoding in MARKS.items() if head.startswith(mark)), None)
 
@@ -176,8 +188,12 @@ def _other_lines(stream: BinaryIO, name: object, encoding: str, end: str) -> Ite
                 _check_length(name, number, line)
                 yield line
     except UnicodeError as error:
-        kind = encoding.upper().removesuffix("-SIG")
-        raise InputError(f"{name} is not {kind} after line {number}. {RESTORE}") from error
+        raise _not_in(encoding, name, number) from error
+
+
+def _not_in(encoding: str, name: object, line: int) -> InputError:
+    """Return the error for content that the byte order mark says to be in `encoding`."""
+    return InputError(f"{name} is not {encoding.upper().removesuffix('-SIG')} after line {line}. {RESTORE}")
 
 
 def _check_length(name: object, number: int, line: Sized) -> None:

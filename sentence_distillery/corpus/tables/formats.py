@@ -20,9 +20,8 @@ from sentence_distillery.corpus.tables.decoding import (
     RESTORE,
     binary_kind,
     cannot_read,
+    decoded,
     decoded_lines,
-    encoding_of,
-    not_utf8,
     opened,
     refuse_binary,
     without_compression,
@@ -132,10 +131,7 @@ def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
     if len(content) > LARGEST_ARTICLE:
         raise InputError(f"{path} has more than {LARGEST_ARTICLE:,} {_TOO_LARGE}")
     refuse_binary(path, content[:100])
-    try:
-        yield str(path), {"text": content.decode(encoding_of(content[:4]) or "utf-8")}
-    except UnicodeDecodeError as error:
-        raise InputError(not_utf8(f"{path}: byte {error.start}")) from error
+    yield str(path), {"text": decoded(content, path)}
 
 
 def _read_markdown(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
