@@ -24,9 +24,10 @@ from sentence_distillery.corpus.tables.delimited import column_names, delimited_
 from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.corpus.tables.reading import Reading, looks_like
 from sentence_distillery.corpus.tables.table import open_table
+from sentence_distillery.distillation.corpus_files import read_articles
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, write_table
 from sentence_distillery.io.errors import POINTER
 from sentence_distillery.serving.server import read_collection
 
@@ -459,3 +460,12 @@ def test_a_table_in_memory_of_a_batch(tmp_path: Path) -> None:
     (tmp_path / "in.csv.gz").write_bytes(gzip.compress(delimited(",", rows=ROWS * 1_000).encode()))
     with open_table(tmp_path / "in.csv.gz", Reading()) as table:
         assert {len(batch) for batch in table.batches} == {500}
+
+
+def test_what_a_crawl_dropped_is_no_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """regression: a directory that a crawl wrote was refused, since its dropped.parquet has no column `text`."""
+    for name, column in (("part-00000", "text"), ("dropped", "reason")):
+        write_table(tmp_path / f"{name}.parquet", pa.table({column: ["A storm."]}))
+    with caplog.at_level("INFO"):
+        assert list(read_articles(tmp_path, Reading())) == [("part-00000", "A storm.")]
+    assert caplog.text.count("dropped.parquet beside part-*.parquet in") == 1
