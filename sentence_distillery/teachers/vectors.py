@@ -147,17 +147,22 @@ def check_vectors(teacher: VectorTeacher) -> str:
     return sha256
 
 
-def _array(column: pa.Array, texts: list[str], place: str) -> NDArray[np.float16]:
+def _array(column: pa.Array, texts: list[str | None], place: str) -> NDArray[np.float16]:
     """Turn lists of equal length into (rows, dimension) float16 of unit length; InputError names a wrong one."""
 
     def shown(row: int) -> str:
-        return f"{place}: the vector of {texts[row]!r:.{SHOWN}}"
+        text = texts[row]
+        if text and len(text) > SHOWN:
+            text = f"{text[:SHOWN]}..."
+        return f"{place}: the vector of {text!r}"
 
     absent = column.is_null().to_numpy(zero_copy_only=False)
     if absent.any():
         raise InputError(f"{shown(int(absent.argmax()))} is null; leave the row out.")
     lengths = pc.list_value_length(column).to_numpy()
-    if (lengths != lengths[0]).any() or lengths[0] == 0:
+    if lengths[0] == 0:
+        raise InputError(f"{shown(0)} has 0 numbers; leave the row out.")
+    if (lengths != lengths[0]).any():
         row = int((lengths != lengths[0]).argmax())
         raise InputError(f"{shown(row)} has {lengths[row]} numbers, but the first one here has {lengths[0]}.")
 

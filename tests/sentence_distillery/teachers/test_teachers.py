@@ -172,9 +172,10 @@ def test_a_text_that_is_there_twice(tmp_path: Path) -> None:
     ("texts", "vectors", "problem"),
     [
         (["a", "b"], [[1, 2], [1]], "rows from 1: the vector of 'b' has 1 numbers, but the first one here has 2"),
+        (["a" * 61, "b"], [None, [1]], rf"rows from 1: the vector of '{'a' * 60}\.\.\.' is null; leave the row out"),
         (["a", "b"], [[1], None], "rows from 1: the vector of 'b' is null; leave the row out"),
         (["a", "b"], [[1], [None]], "rows from 1: the vector of 'b' has a number that is not finite"),
-        (["a"], [[]], "the vector of 'a' has 0 numbers"),
+        (["a"], [[]], "the vector of 'a' has 0 numbers; leave the row out"),
         (["a", None], [[1], [1]], "row 2: the text is null"),
         ([1], [[1]], "the column 'text' holds int64, expected strings"),
         (["a"], ["b"], "the column 'vector' holds string, expected lists of floating-point numbers"),
