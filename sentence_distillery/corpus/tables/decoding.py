@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 
-from sentence_distillery.io.errors import InputError
+from sentence_distillery.io.errors import InputError, one_line
 
 LONGEST_LINE = 100_000_000  # characters or bytes; also of a field of CSV, which may have several lines
 HEAD = 65_536  # bytes that decide on encoding, line ends and kind
@@ -97,7 +97,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def cannot_read(path: Path, error: Exception) -> InputError:
-    reason = getattr(error, "strerror", None) or str(error).strip().removesuffix(".")
+    reason = getattr(error, "strerror", None) or one_line(error)
     return InputError(f"{path} cannot be read: {reason}. {RESTORE}")
 
 

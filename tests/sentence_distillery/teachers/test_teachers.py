@@ -197,6 +197,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["a"], "embedding": [[1.0]]}), path)
     with pytest.raises(InputError, match=r"no column 'vector' \(it has text, embedding\); rename a column"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
+    pq.write_table(pa.table([["a"], [[1.0]], [[1.0]]], names=["text", "vector", "vector"]), path)
+    with pytest.raises(InputError, match="has the column 'vector' more than once; rename all but one"):
+        refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
+    damaged = write(path, ["a"], [[1]])
+    path.write_bytes(b"PAR1" + bytes(20) + path.read_bytes()[24:])
+    with pytest.raises(InputError, match=r"vectors\.parquet cannot be read as Parquet: .*\. Restore or rebuild it\.$"):
+        load_vectors(damaged)
     write(path, ["a"], [[1]])
     with pytest.raises(TeacherError, match="but 00 is pinned"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256="00"))
