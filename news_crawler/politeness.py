@@ -21,7 +21,7 @@ from news_crawler import robots
 from news_crawler.network import PublicResolver
 from news_crawler.options import Web
 from news_crawler.pages import Pages
-from news_crawler.policy import Refused, Scope, host_of, is_private_literal, normalise
+from news_crawler.policy import PAGE_LIMIT, Refused, Scope, host_of, is_private_literal, normalise
 from news_crawler.robots import Robots, Ruling
 from news_crawler.store import Store
 from sentence_distillery.io.errors import option
@@ -81,7 +81,7 @@ class Work:
         """Return the limit that the snapshot has reached; None if the crawl may continue."""
         requests, size = self.store.totals()
         if requests + under_way >= self.web.pages:
-            return "page limit"
+            return PAGE_LIMIT
         return "byte limit" if size >= self.web.megabytes * MEGABYTE else None
 
 

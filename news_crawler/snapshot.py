@@ -18,7 +18,7 @@ import pyarrow as pa
 from news_crawler.dates import parse_date
 from news_crawler.options import Web
 from news_crawler.pages import OUTSIDE_DATES, Pages
-from news_crawler.policy import Link, Refused, Scope
+from news_crawler.policy import PAGE_LIMIT, Link, Refused, Scope
 from news_crawler.robots import AGENT
 from news_crawler.store import Store
 from sentence_distillery.corpus.language import check_language, is_in_language
@@ -154,11 +154,19 @@ def _fetch(web: Web, scope: Scope, store: Store, pages: Pages) -> str | None:
     limit = work.limit()
     if limit:
         log.warning(
-            "%s is reached and %d pages are not fetched; raise it and run again to continue",
+            "%s is reached and %d pages are not fetched; %s and run again to continue",
             limit,
             left.get("queued", 0),
+            _above(limit),
         )
     return limit
+
+
+def _above(limit: str) -> str:
+    """Say how the crawl goes on after a limit; the command line has no option for bytes."""
+    if limit == PAGE_LIMIT:
+        return f"raise {option('web.pages', '--pages')}"
+    return option("raise web.megabytes", "give another --snapshot")
 
 
 def _count(store: Store, pages: Pages, counters: Counters) -> None:

@@ -120,7 +120,7 @@ def test_a_limit_ends_the_crawl_and_a_higher_one_resumes_it(site: Site, crawl: C
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     small_site(site, 9)
     crawl.web["pages"] = 12  # the front page, eight of its menu that are missing, three articles
-    assert "page limit is reached and 8 pages are not fetched" in crawl.run()
+    assert "page limit is reached and 8 pages are not fetched; raise web.pages and run again" in crawl.run()
     assert len(crawl.articles()) == 3
     assert crawl.counters()["dropped"] == {"HTTP 404": 8, "list of links": 1, "page limit": 8}
     crawl.web["pages"] = 100
