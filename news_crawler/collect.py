@@ -27,6 +27,7 @@ from sentence_distillery.corpus.tables.formats import SUFFIXES, WHOLE, Row, form
 from sentence_distillery.corpus.tables.reading import files_in
 from sentence_distillery.io.artifacts import InputError, atomic_directory, has_columns, refuse_all_but, write_table
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.errors import option
 from sentence_distillery.io.unicode import whole_surrogates
 
 PART_ARTICLES = 5000
@@ -55,7 +56,7 @@ def collect(crawl: Crawl, web: Web, target: Path, root: Path, state: Path, count
     with atomic_directory(target) as directory:
         write_articles(directory, _articles_of(crawl, web, directory, root, state, counters))
         if not counters.kept:
-            raise InputError(_NO_ARTICLE[crawl.source].format(dict(counters.dropped) or "none"))
+            raise InputError(_NO_ARTICLE[crawl.source].format(dict(counters.dropped) or "none", _web_options()))
 
 
 def _articles_of(crawl: Crawl, web: Web, directory: Path, root: Path, state: Path, counters: Counters) -> Iterator[Row]:
@@ -71,8 +72,15 @@ def _articles_of(crawl: Crawl, web: Web, directory: Path, root: Path, state: Pat
 _NO_ARTICLE = {
     "package": "the package has no articles; run `pip install --force-reinstall gensim`.",
     "files": "crawl.inputs have no article with text; check whether columns.text names the right column.",
-    "web": "the crawl found no article (pages by reason: {}); check web.sites, web.languages, web.since and web.until.",
+    "web": "the crawl found no article (pages by reason: {}); check {}.",
 }
+
+
+def _web_options() -> str:
+    """Name the options that choose pages and articles."""
+    return option(
+        "web.sites, web.languages, web.since and web.until", "the URLs, --private-host, --articles and --language"
+    )
 
 
 def packaged_articles() -> Iterator[Row]:

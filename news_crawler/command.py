@@ -7,7 +7,6 @@ import argparse
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
@@ -46,7 +45,7 @@ def _web(options: argparse.Namespace) -> "Web":
     # Sections of one host are one site, since politeness, limits and boilerplate count by site.
     hosts: dict[str, list[str]] = {}
     for url in options.sections:
-        hosts.setdefault(urlsplit(url).netloc.lower(), []).append(url)
+        hosts.setdefault(_host(url), []).append(url)
     sites = [
         Site(name=host, hosts=[host], sections=urls, sitemaps=[], feeds=[], articles=options.articles)
         for host, urls in hosts.items()
@@ -60,6 +59,16 @@ def _web(options: argparse.Namespace) -> "Web":
         pages=options.pages,
         private_hosts=options.private_host,
     )
+
+
+def _host(url: str) -> str:
+    """Return the host of a URL as the crawl compares it; "" for one that is refused, which `Site` says."""
+    from news_crawler.policy import Refused, host_of, normalise
+
+    try:
+        return host_of(normalise(url))
+    except Refused:
+        return ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

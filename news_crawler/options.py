@@ -3,6 +3,7 @@
 import re
 from datetime import date
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -19,9 +20,26 @@ def _day(text: str) -> str:
     return text
 
 
+# No label is empty or longer than 63 characters, which DNS has no form for.
+HOST = r"^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*\.?(:[0-9]{1,5})?$"
+
+
+def _address(url: str) -> str:
+    """Refuse a URL with a user name, or a host or port that cannot be, and return the others unchanged."""
+    try:
+        parts = urlsplit(url)
+        if re.fullmatch(HOST, parts.netloc.lower()) and parts.port != 0:  # the port raises ValueError above 65535
+            return url
+    except ValueError:
+        pass  # also for a bracket that is not an IPv6 address
+    raise ValueError(
+        f"'{url}' is no address of a page; write it as in 'https://news.example/', in ASCII and without a user name"
+    )
+
+
 Day = Annotated[str, AfterValidator(_day)]
-Host = Annotated[str, Field(pattern=r"^[a-z0-9.-]+(:[0-9]{1,5})?$")]
-Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
+Host = Annotated[str, Field(pattern=HOST)]
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$"), AfterValidator(_address)]
 
 
 class CrawlInput(Section):

@@ -38,6 +38,7 @@ _LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")  # RFC 8215; Python 3.11 t
 WEB_SCHEMES = ("http", "https")
 
 TOO_DEEP = "too deep"
+PAGE_LIMIT = "page limit"
 TRAP_PATH = "trap: repeated path"
 TRAP_QUERY = "trap: too many queries of one path"
 TRAP_LENGTH = "trap: long URL"

@@ -21,9 +21,10 @@ from news_crawler import robots
 from news_crawler.network import PublicResolver
 from news_crawler.options import Web
 from news_crawler.pages import Pages
-from news_crawler.policy import Refused, Scope, host_of, is_private_literal, normalise
+from news_crawler.policy import PAGE_LIMIT, Refused, Scope, host_of, is_private_literal, normalise
 from news_crawler.robots import Robots, Ruling
 from news_crawler.store import Store
+from sentence_distillery.io.errors import option
 
 BACKOFF_SECONDS = 1.0
 MEGABYTE = 1_000_000
@@ -80,7 +81,7 @@ class Work:
         """Return the limit that the snapshot has reached; None if the crawl may continue."""
         requests, size = self.store.totals()
         if requests + under_way >= self.web.pages:
-            return "page limit"
+            return PAGE_LIMIT
         return "byte limit" if size >= self.web.megabytes * MEGABYTE else None
 
 
@@ -153,9 +154,10 @@ class RobotsMiddleware:
             if host not in self._slow:
                 log.warning(
                     "%s asks for %g s between two requests, so none of its pages is fetched; write to its operators, "
-                    "or remove it from web.sites",
+                    "or remove it from %s",
                     host,
                     delay,
+                    option("web.sites", "the URLs"),
                 )
             self._slow.add(host)
             raise IgnoreRequest(TOO_SLOW)

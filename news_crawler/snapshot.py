@@ -18,7 +18,7 @@ import pyarrow as pa
 from news_crawler.dates import parse_date
 from news_crawler.options import Web
 from news_crawler.pages import OUTSIDE_DATES, Pages
-from news_crawler.policy import Link, Refused, Scope
+from news_crawler.policy import PAGE_LIMIT, Link, Refused, Scope
 from news_crawler.robots import AGENT
 from news_crawler.store import Store
 from sentence_distillery.corpus.language import check_language, is_in_language
@@ -26,6 +26,7 @@ from sentence_distillery.corpus.schema import CRAWL_DROPPED, DROPPED_FILE
 from sentence_distillery.corpus.text import tokenize
 from sentence_distillery.io.artifacts import InputError, write_table
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.errors import option
 
 Row = dict[str, Any]
 NOT_REACHED = "not reached"
@@ -47,7 +48,7 @@ def web_articles(web: Web, state: Path, directory: Path, counters: Counters) -> 
     """
     check(web)
     scope = Scope(web)
-    store = Store(web.snapshot, _digest(web), AGENT, state)
+    store = _opened(web, state)
     try:
         try:
             limit = _crawl(web, scope, store, counters)
@@ -68,6 +69,17 @@ def web_articles(web: Web, state: Path, directory: Path, counters: Counters) -> 
         store.close()
 
 
+def _opened(web: Web, state: Path) -> Store:
+    """Open the store of a crawl; raises InputError if that fails, so that the output is not blamed."""
+    try:
+        return Store(web.snapshot, _digest(web), AGENT, state)
+    except OSError as error:
+        place = option("state", params=str(state))
+        raise InputError(
+            f"{state} could not be written: {error.strerror}; give a directory that can be written as {place}."
+        ) from error
+
+
 def check(web: Web) -> None:
     """Raise InputError if a crawl must not start."""
     if not web.sites:
@@ -86,9 +98,12 @@ def check(web: Web) -> None:
         try:
             scope.check_host(link)
         except Refused as refused:
+            remedy = option(
+                "list its host in the site's hosts, and in web.private_hosts if it is in a private network",
+                f"allow its host by --private-host {link.host}",
+            )
             raise InputError(
-                f"web.sites: {link.url} is refused ({refused.reason}); list its host in the site's hosts, and in "
-                "web.private_hosts if it is in a private network."
+                f"{option('web.sites', 'URL')}: {link.url} is refused ({refused.reason}); {remedy}."
             ) from refused
     for language in web.languages:
         check_language(language)
@@ -139,11 +154,19 @@ def _fetch(web: Web, scope: Scope, store: Store, pages: Pages) -> str | None:
     limit = work.limit()
     if limit:
         log.warning(
-            "%s is reached and %d pages are not fetched; raise it and run again to continue",
+            "%s is reached and %d pages are not fetched; %s and run again to continue",
             limit,
             left.get("queued", 0),
+            _above(limit),
         )
     return limit
+
+
+def _above(limit: str) -> str:
+    """Say how the crawl goes on after a limit; the command line has no option for bytes."""
+    if limit == PAGE_LIMIT:
+        return f"raise {option('web.pages', '--pages')}"
+    return option("raise web.megabytes", "give another --snapshot")
 
 
 def _count(store: Store, pages: Pages, counters: Counters) -> None:

@@ -253,6 +253,16 @@ def retry_after(answer: Answer) -> float:
     return min(max((known - datetime.now(UTC)).total_seconds(), 0.0), LONGEST_PAUSE)
 
 
+class _Process(AsyncCrawlerProcess):
+    """A process that knows which signal ended it, for the exit status."""
+
+    stopped_by: int = signal.SIGTERM
+
+    def _signal_shutdown(self, signum: int, frame: Any) -> None:
+        self.stopped_by = signum
+        super()._signal_shutdown(signum, frame)
+
+
 def run(work: Work) -> None:
     """Crawl until nothing is queued or a limit is reached; SIGINT and SIGTERM end it between two pages.
 
@@ -260,7 +270,7 @@ def run(work: Work) -> None:
     """
     PublicResolver.allowed = frozenset(urlsplit(f"//{host}").hostname or "" for host in work.web.private_hosts)
     logging.disable(logging.INFO)  # Scrapy's messages: it resets its loggers' levels when the process is made
-    process = AsyncCrawlerProcess(_settings(work))
+    process = _Process(_settings(work))
     logging.disable(logging.NOTSET)
     logging.getLogger("scrapy").setLevel(logging.CRITICAL)  # this project counts, lists and shows each error itself
 
@@ -278,7 +288,7 @@ def run(work: Work) -> None:
         raise RuntimeError("the crawl broke off") from error
     if reasons != ["finished"]:
         log.info("stopped (%s); run again to continue", ", ".join(reasons) or "unknown")
-        sys.exit(128 + signal.SIGTERM)
+        sys.exit(128 + process.stopped_by)
 
 
 def _settings(work: Work) -> dict[str, Any]:

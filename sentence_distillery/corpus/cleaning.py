@@ -86,11 +86,14 @@ def clean(
         The corpus at a glance, as JSON can hold it: sums by source and by time, growth of the vocabulary, examples.
 
     Raises:
-        InputError: If an article file is missing or damaged, the language is unknown, no sentence is kept, or the
-            target holds anything but sentences, or cannot be written.
+        InputError: If there is no article, an article file is missing or damaged, the language is unknown, no
+            sentence is kept, or the target holds anything but sentences, or cannot be written.
     """
     refuse_other_content(target)
     given = Articles(articles)
+    if not len(given):
+        name = articles if isinstance(articles, Path) else "the table `articles`"
+        raise InputError(f"{name} has no article; give at least one.")
     evaluated = np.empty(0, np.uint64) if fingerprints is None else fingerprints
     with atomic_directory(target) as directory:
         # Duplicates are known only after all documents were seen, so sentences wait on the disk meanwhile.

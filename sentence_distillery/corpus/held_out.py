@@ -14,8 +14,10 @@ No model is trained on a document that equals or nearly repeats one of the pool,
 
 import csv
 import tempfile
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from sentence_distillery.corpus.cleaning import clean
@@ -24,12 +26,22 @@ from sentence_distillery.corpus.schema import HELD_OUT, HELD_OUT_FILE
 from sentence_distillery.io.artifacts import atomic_file, read_rows, read_table
 from sentence_distillery.runtime.options import Shards
 
+NUMBERS = ("document", "position")
+
 
 def read_pool(file: Path) -> pa.Table | None:
     """Read a pool, HELD_OUT; None if the file has no row. Raises InputError."""
-    rows = read_rows(file, {"document": int, "position": int}, [HELD_OUT.names])
-    typed = [row | {name: int(row[name]) for name in ("document", "position")} for row in rows]
+    rows = read_rows(file, {name: partial(_number, name) for name in NUMBERS}, [HELD_OUT.names])
+    typed = [row | {name: _number(name, row[name]) for name in NUMBERS} for row in rows]
     return pa.Table.from_pylist(typed, schema=HELD_OUT) if rows else None
+
+
+def _number(column: str, text: str) -> int:
+    """Read a whole number of a pool; raises ValueError if it is none, or beyond what the column holds."""
+    largest = int(np.iinfo(HELD_OUT.field(column).type.to_pandas_dtype()).max)
+    if abs(number := int(text)) > largest:
+        raise ValueError(f"{text} is beyond {largest:,}")
+    return number
 
 
 def draw_pool(articles: pa.Table, options: Clean, held_out: HeldOut, file: Path, where: Shards) -> int:

@@ -159,12 +159,13 @@ def read_articles(texts: Texts, reading: Reading, by_line: bool = False) -> Iter
         raise TypeError(f"texts is {_shown(texts)}; give texts, or paths of files that hold them.")
 
     # Known paths are checked at once; those of a generator when they come.
+    known: dict[Path, list[tuple[Path, str]]] = {}
     if isinstance(texts, list | tuple):
-        paths = [text for text in texts if isinstance(text, Path)]
-        check_options(reading, {format for _, format in files_to_read(paths, reading)})
+        known = {text: files_to_read([text], reading) for text in texts if isinstance(text, Path)}
+        check_options(reading, {format for files in known.values() for _, format in files})
     for index, text in enumerate(texts):
         if isinstance(text, Path):
-            for file, format in files_to_read([text], reading):
+            for file, format in known.get(text) or files_to_read([text], reading):
                 source = whole_surrogates(file.parent.name if format in WHOLE else file.stem)
                 yield from ((source, text) for text, _ in read_texts(file, format, reading, by_line))
         elif isinstance(text, str):

@@ -71,6 +71,15 @@ def refuse_pointer(path: Path) -> None:
                 raise InputError(f"{path} is a pointer of Git LFS, not the file itself; `git lfs pull` fetches that.")
 
 
+def one_line(reason: object) -> str:
+    """Return the message of another library as part of a line.
+
+    >>> one_line("Invalid data\\nThe page header is damaged.\\n")
+    'Invalid data; The page header is damaged'
+    """
+    return "; ".join(str(reason).strip().splitlines()).removesuffix(".")
+
+
 def unreadable(path: Path, reason: object) -> InputError:
     """Return the error to raise for a file that cannot be read."""
-    return InputError(f"{path} cannot be read: {reason}. {RESTORE}", path)
+    return InputError(f"{path} cannot be read: {one_line(reason)}. {RESTORE}", path)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sentence_distillery.io.errors import setting
+from sentence_distillery.io.errors import option, setting
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
@@ -42,5 +42,9 @@ def problems(error: ValidationError, names: Mapping[str, str], options: Mapping[
         name = names.get(field, field)
         if not name:
             continue
-        found.append(f"{setting(name, repr(detail['input']), options.get(name, ''))}: {detail['msg']}")
+        typed = options.get(name, "")
+        if detail["type"] == "value_error":  # its message has the value
+            found.append(f"{option(name, typed)}: {detail['ctx']['error']}")
+        else:
+            found.append(f"{setting(name, repr(detail['input']), typed)}: {detail['msg']}")
     return "; ".join(found)

@@ -9,7 +9,8 @@ it: its row is zero, which no encoder gives, and whoever reads the rows leaves i
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import RESTORE, one_line
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats, of_any_length
 from sentence_distillery.teachers.options import TeacherError, VectorTeacher, check_pinned
@@ -82,7 +84,7 @@ def load_vectors(teacher: VectorTeacher) -> VectorTable:
     total = 0
 
     # In parts, as half precision: a file of doubles may not fit in memory.
-    with pq.ParquetFile(teacher.vectors) as file:
+    with _reading(teacher.vectors), pq.ParquetFile(teacher.vectors, page_checksum_verification=True) as file:
         for batch in file.iter_batches(BATCH, columns=list(COLUMNS)):
             if not len(batch):
                 continue
@@ -128,12 +130,12 @@ def check_vectors(teacher: VectorTeacher) -> str:
         raise TeacherError(
             f"{path} is not a file; name a Parquet file with the columns text and vector.", str(path), "vectors"
         )
-    try:
+    with _reading(str(path)):
         schema = pq.read_schema(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path} cannot be read as Parquet: {str(error).strip()}") from error
     if missing := [name for name in COLUMNS if name not in schema.names]:
         raise InputError(f"{path} has no column '{missing[0]}' (it has {', '.join(schema.names)}); rename a column.")
+    if twice := [name for name in COLUMNS if schema.names.count(name) > 1]:
+        raise InputError(f"{path} has the column '{twice[0]}' more than once; rename all but one.")
 
     # Types are compared here, so that later code may take texts and numbers for granted.
     text, vector = (schema.field(name).type for name in COLUMNS)
@@ -147,17 +149,31 @@ def check_vectors(teacher: VectorTeacher) -> str:
     return sha256
 
 
-def _array(column: pa.Array, texts: list[str], place: str) -> NDArray[np.float16]:
+@contextmanager
+def _reading(file: str) -> Iterator[None]:
+    """Raise InputError, naming the file, for an error of Arrow."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+        raise InputError(f"{file} cannot be read as Parquet: {one_line(error)}. {RESTORE}") from error
+
+
+def _array(column: pa.Array, texts: list[str | None], place: str) -> NDArray[np.float16]:
     """Turn lists of equal length into (rows, dimension) float16 of unit length; InputError names a wrong one."""
 
     def shown(row: int) -> str:
-        return f"{place}: the vector of {texts[row]!r:.{SHOWN}}"
+        text = texts[row]
+        if text and len(text) > SHOWN:
+            text = f"{text[:SHOWN]}..."
+        return f"{place}: the vector of {text!r}"
 
     absent = column.is_null().to_numpy(zero_copy_only=False)
     if absent.any():
         raise InputError(f"{shown(int(absent.argmax()))} is null; leave the row out.")
     lengths = pc.list_value_length(column).to_numpy()
-    if (lengths != lengths[0]).any() or lengths[0] == 0:
+    if lengths[0] == 0:
+        raise InputError(f"{shown(0)} has 0 numbers; leave the row out.")
+    if (lengths != lengths[0]).any():
         row = int((lengths != lengths[0]).argmax())
         raise InputError(f"{shown(row)} has {lengths[row]} numbers, but the first one here has {lengths[0]}.")
 

@@ -168,3 +168,5 @@ def test_articles_of_a_site(tmp_path: Path) -> None:
         assert command_line(site, tmp_path, *private)[0] == 0
         assert len(site.log) == asked
         assert pq.read_table(tmp_path / "articles/part-00000.parquet") == table
+        status, told = command_line(site, tmp_path, *private, "--articles", "nothing")
+        assert status == 1 and "check the URLs, --private-host, --articles and --language." in told

@@ -120,7 +120,7 @@ def test_a_limit_ends_the_crawl_and_a_higher_one_resumes_it(site: Site, crawl: C
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     small_site(site, 9)
     crawl.web["pages"] = 12  # the front page, eight of its menu that are missing, three articles
-    assert "page limit is reached and 8 pages are not fetched" in crawl.run()
+    assert "page limit is reached and 8 pages are not fetched; raise web.pages and run again" in crawl.run()
     assert len(crawl.articles()) == 3
     assert crawl.counters()["dropped"] == {"HTTP 404": 8, "list of links": 1, "page limit": 8}
     crawl.web["pages"] = 100
@@ -189,16 +189,17 @@ def test_two_crawls_at_once(site: Site, crawl: Crawl) -> None:
 
 
 @pytest.mark.fault(3)
-def test_terminated(site: Site, crawl: Crawl) -> None:
-    """SIGTERM ends the crawl between two pages with its own exit status; articles are not written."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_terminated(number: signal.Signals, site: Site, crawl: Crawl) -> None:
+    """SIGTERM or SIGINT ends the crawl between two pages with its own exit status; articles are not written."""
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     small_site(site, 9)
     crawl.web["requests_per_second"] = 2.0
     process = crawl.start()
     wait_until(lambda: len(site.log) >= 3, "three requests", process)
-    process.terminate()
+    process.send_signal(number)
     errors = process.communicate()[1]
-    assert process.returncode == 128 + signal.SIGTERM
+    assert process.returncode == 128 + number
     assert "crawl: stopped (shutdown); run again to continue" in errors
     assert not (crawl.directory / paths.ARTICLES).exists()
 

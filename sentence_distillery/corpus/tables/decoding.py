@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 
-from sentence_distillery.io.errors import InputError
+from sentence_distillery.io.errors import InputError, one_line
 
 LONGEST_LINE = 100_000_000  # characters or bytes; also of a field of CSV, which may have several lines
 HEAD = 65_536  # bytes that decide on encoding, line ends and kind
@@ -97,7 +97,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def cannot_read(path: Path, error: Exception) -> InputError:
-    reason = getattr(error, "strerror", None) or str(error).strip()
+    reason = getattr(error, "strerror", None) or one_line(error)
     return InputError(f"{path} cannot be read: {reason}. {RESTORE}")
 
 
@@ -106,11 +106,15 @@ def decoded_head(head: bytes) -> str:
     return head.decode(encoding_of(head) or "utf-8", errors="replace").removeprefix("\ufeff")
 
 
+def binary_kind(head: bytes) -> str | None:
+    """Return what a file is by its first bytes, and what to do with it; None if these may be of text."""
+    return next((kind for start, kind in BINARY.items() if head.startswith(start)), None)
+
+
 def refuse_binary(name: object, head: bytes) -> None:
     """Raise InputError if the first bytes are those of a file that has no lines of text."""
-    for start, kind in BINARY.items():
-        if head.startswith(start):
-            raise InputError(f"{name} is not text but {kind}.")
+    if kind := binary_kind(head):
+        raise InputError(f"{name} is not text but {kind}.")
     if encoding_of(head) is None and (without_mark := _wide_without_mark(head)):
         raise InputError(
             f"{name} looks like {without_mark} without a byte order mark; convert it, as with "
@@ -140,6 +144,18 @@ def lines_of(stream: BinaryIO, name: object) -> Iterator[str]:
         yield from _utf8_lines(whole, name)
     else:
         yield from _other_lines(whole, name, encoding or "utf-8", "\r" if carriage else "\n")
+
+
+def decoded(content: bytes, name: object) -> str:
+    """Return the text of the whole content of a file; raises InputError as `lines_of`."""
+    encoding = encoding_of(content) or "utf-8"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding in ("utf-8", "utf-8-sig"):
+            raise InputError(not_utf8(f"{name}: byte {error.start}")) from error
+        before = content[: error.start].decode(encoding, errors="ignore")
+        raise _not_in(encoding, name, before.count("\n")) from error
 
 
 def encoding_of(head: bytes) -> str | None:
@@ -172,8 +188,12 @@ def _other_lines(stream: BinaryIO, name: object, encoding: str, end: str) -> Ite
                 _check_length(name, number, line)
                 yield line
     except UnicodeError as error:
-        kind = encoding.upper().removesuffix("-SIG")
-        raise InputError(f"{name} is not {kind} after line {number}. {RESTORE}") from error
+        raise _not_in(encoding, name, number) from error
+
+
+def _not_in(encoding: str, name: object, line: int) -> InputError:
+    """Return the error for content that the byte order mark says to be in `encoding`."""
+    return InputError(f"{name} is not {encoding.upper().removesuffix('-SIG')} after line {line}. {RESTORE}")
 
 
 def _check_length(name: object, number: int, line: Sized) -> None:

@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 from sentence_distillery.corpus.tables.decoding import (
     COMPRESSED,
     RESTORE,
+    binary_kind,
     cannot_read,
+    decoded,
     decoded_lines,
-    encoding_of,
-    not_utf8,
     opened,
     refuse_binary,
     without_compression,
@@ -131,10 +131,7 @@ def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
     if len(content) > LARGEST_ARTICLE:
         raise InputError(f"{path} has more than {LARGEST_ARTICLE:,} {_TOO_LARGE}")
     refuse_binary(path, content[:100])
-    try:
-        yield str(path), {"text": content.decode(encoding_of(content[:4]) or "utf-8")}
-    except UnicodeDecodeError as error:
-        raise InputError(not_utf8(f"{path}: byte {error.start}")) from error
+    yield str(path), {"text": decoded(content, path)}
 
 
 def _read_markdown(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
@@ -253,17 +250,25 @@ def arrow_of(path: Path) -> Iterator[tuple[pa.Schema, Callable[[list[str] | None
     """Open a table of Arrow; yield its schema, and a function that returns batches of some or all columns."""
     try:
         with path.open("rb") as stream:
-            magic = stream.read(6)
+            head = stream.read(16)
 
         # By its first bytes: both formats come under either suffix.
-        if magic == b"ARROW1":
+        if head.startswith(b"ARROW1"):
             with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as feather:
                 yield feather.schema, partial(_feather_batches, feather)
         else:
+            _check_is_parquet(path, head)
             with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
                 yield parquet.schema_arrow, lambda names: parquet.iter_batches(BATCH_ROWS, columns=names)
     except (ValueError, pa.ArrowException) as error:
         raise cannot_read(path, error) from error
+
+
+def _check_is_parquet(path: Path, head: bytes) -> None:
+    """Raise InputError for a file of another kind, whose name says that it is Parquet or Feather."""
+    if head and not head.startswith(b"PAR"):
+        kind = binary_kind(head) or "neither Parquet nor Feather; give it the suffix of what it is, or restore it"
+        raise InputError(f"{path} cannot be read: it is {kind}.")
 
 
 def _feather_batches(feather: Any, names: list[str] | None) -> Iterator[pa.RecordBatch]:

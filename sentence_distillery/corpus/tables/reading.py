@@ -14,12 +14,14 @@ JSON has at most LARGEST_ARTICLE bytes, and a line of any other at most LONGEST_
 """
 
 import csv
+import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sentence_distillery.corpus.schema import DROPPED_FILE
 from sentence_distillery.corpus.tables.decoding import (
     COMPRESSED,
     HEAD,
@@ -45,7 +47,10 @@ from sentence_distillery.io.errors import InputError
 HIDDEN_FILES = "hidden files ignored"
 LOST_LINKS = "links that lead nowhere ignored"
 SPECIAL_FILES = "pipes, devices and the like ignored"
+DROPPED_TEXTS = "lists of dropped texts ignored"
 READ_AS = {"lines": "text", "csv": "csv", "tsv": "tsv", "json": "jsonl", "parquet": "parquet", "feather": "feather"}
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ def files_in(path: Path, ignored: Counter[str] | None = None) -> list[Path]:
     """List the files below a directory, sorted by name, or the file itself.
 
     `ignored` counts, by reason, what is left out of a directory: hidden files, those in hidden directories and what
-    macOS and Office leave beside files; links that lead nowhere; pipes and devices.
+    macOS and Office leave beside files; links that lead nowhere; pipes and devices; what a crawl or `clean` dropped.
     """
     if not path.is_dir():
         return [path]
@@ -88,6 +93,8 @@ def files_in(path: Path, ignored: Counter[str] | None = None) -> list[Path]:
 
 def _ignored_as(file: Path, parts: Sequence[str]) -> str | None:
     if file.is_dir() or file.is_file():
+        if file.name == DROPPED_FILE and any(file.parent.glob("part-*.parquet")):
+            return DROPPED_TEXTS
         hidden = any(part.startswith((".", "~$")) or part == "__MACOSX" for part in parts)
         return HIDDEN_FILES if hidden and not file.is_dir() else None
     return SPECIAL_FILES if file.exists() else LOST_LINKS
@@ -118,7 +125,10 @@ def _readable(path: Path, reading: Reading) -> list[Path]:
         raise InputError(f"{path} does not exist; give a file or a directory with {', '.join(SUFFIXES)}.")
     if not path.is_dir():
         return [path]
-    files = [file for file in files_in(path) if reading.read_as or format_of(file)]
+    ignored: Counter[str] = Counter()
+    files = [file for file in files_in(path, ignored) if reading.read_as or format_of(file)]
+    if ignored[DROPPED_TEXTS]:
+        log.info("%s beside part-*.parquet in %s lists what was dropped, and is not read", DROPPED_FILE, path)
     if not files:
         raise InputError(f"{path} has no file of a known format; use {', '.join(SUFFIXES)}.")
     return files

@@ -192,6 +192,7 @@ ENGLISH = [
 @pytest.mark.parametrize(
     ("texts", "language", "message"),
     [
+        ([], "en", r"clean: data/corpus/articles has no article; give at least one\."),
         (["Too short."], "en", r"clean: no sentence of 1 articles was kept \(dropped: {'short': 1}\)"),
         (GERMAN, "en", r"no sentence of 5 articles was kept \(dropped: {'language': 5}\)"),
         ([FIRST], "xx", r"clean: language 'xx' is unknown to py3langid; use one of af, am"),

@@ -135,6 +135,7 @@ def test_a_directory_is_read_in_order_and_in_parts(workspace: Workspace, monkeyp
     ("name", "data", "message"),
     [
         ("a.txt", b"fine \xff", r"a\.txt: byte 5 is not UTF-8"),
+        ("a.txt", "Rain.\nSun.\n".encode("utf-16")[:-1], r"a\.txt is not UTF-16 after line 1\. Restore the file"),
         ("a.csv", b'text,title,url,date,source\n"a,b', r"a\.csv, line 2 is not CSV \(unexpected end of data"),
         ("a.jsonl", b'{"text":5,"title":"","url":"","date":"","source":""}', r"a\.jsonl#1: column 'text' holds int"),
         ("a.jsonl", b"", r"crawl\.inputs have no article with text"),

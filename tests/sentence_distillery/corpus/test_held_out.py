@@ -123,9 +123,10 @@ def test_a_damaged_pool(tmp_path: Path) -> None:
     file = tmp_path / "pool.csv"
     file.write_text("document,position,text\n", encoding="utf-8")
     assert read_pool(file) is None
-    file.write_text("document,position,text\none,0,A storm.\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"pool\.csv"):
-        read_pool(file)
+    for numbers in ("one,0", f"{2**63},0", f"1,{2**31}"):
+        file.write_text(f"document,position,text\n{numbers},A storm.\n", encoding="utf-8")
+        with pytest.raises(InputError, match=r"pool\.csv"):
+            read_pool(file)
 
 
 def test_the_pool_of_a_run(workspace: Workspace) -> None:

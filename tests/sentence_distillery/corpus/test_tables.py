@@ -24,9 +24,10 @@ from sentence_distillery.corpus.tables.delimited import column_names, delimited_
 from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.corpus.tables.reading import Reading, looks_like
 from sentence_distillery.corpus.tables.table import open_table
+from sentence_distillery.distillation.corpus_files import read_articles
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, write_table
 from sentence_distillery.io.errors import POINTER
 from sentence_distillery.serving.server import read_collection
 
@@ -199,7 +200,9 @@ REFUSED = {  # name -> content, what is said
     "cut.csv.gz": (gzip.compress(delimited(",").encode())[:-9], r"cut\.csv\.gz cannot be read"),
     "cut.csv.zst": (pa.compress(delimited(",").encode() * 99, "zstd", asbytes=True)[:-9], r"zst cannot be read"),
     "cut.feather": (ARROW[".feather"][:200], r"cut\.feather cannot be read"),
-    "text.parquet": (b"no table", r"text\.parquet cannot be read"),
+    "text.parquet": (b"no table", r"text\.parquet cannot be read: it is neither Parquet nor Feather; give it the suff"),
+    "former.feather": (b"FEA1" + bytes(40), "it is a Feather file of version 1; write it again with a current pandas"),
+    "cut.parquet": (ARROW[".parquet"][:200], r"not a parquet file\. Restore the file"),
     "short.csv": (b"id,text\n1,a\n2\n", r"short\.csv, line 3: the row has 1 fields, another number of fields than"),
     "long.tsv": (b"id\ttext\n1\ta\tb\n", r"long\.tsv, line 2: the row has 3 fields"),
     "latin.csv": (b"id,text\n1,caf\xe9\n", r"latin\.csv, line 2, byte 5 is not UTF-8. Convert .*iconv"),
@@ -457,3 +460,12 @@ def test_a_table_in_memory_of_a_batch(tmp_path: Path) -> None:
     (tmp_path / "in.csv.gz").write_bytes(gzip.compress(delimited(",", rows=ROWS * 1_000).encode()))
     with open_table(tmp_path / "in.csv.gz", Reading()) as table:
         assert {len(batch) for batch in table.batches} == {500}
+
+
+def test_what_a_crawl_dropped_is_no_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """regression: a directory that a crawl wrote was refused, since its dropped.parquet has no column `text`."""
+    for name, column in (("part-00000", "text"), ("dropped", "reason")):
+        write_table(tmp_path / f"{name}.parquet", pa.table({column: ["A storm."]}))
+    with caplog.at_level("INFO"):
+        assert list(read_articles(tmp_path, Reading())) == [("part-00000", "A storm.")]
+    assert caplog.text.count("dropped.parquet beside part-*.parquet in") == 1

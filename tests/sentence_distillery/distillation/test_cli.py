@@ -302,6 +302,12 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
         ("evaluate --sets stsb", "Task 'stsb' is a name: give --benchmarks, the directory that holds this set."),
         ("crawl https://a.example/ --contact a@a.example --output x --pages 0", "--pages 0: Input should be greater"),
         ("crawl a.example --contact me --output x", "crawl: URL 'a.example': String should match pattern"),
+        ("crawl http://a.example:99999/ --contact a@a.example --output x", "URL: 'http://a.example:99999/' is no addr"),
+        ("crawl http://u:p@a.example/ --contact a@a.example --output x", "URL: 'http://u:p@a.example/' is no address"),
+        ("crawl http://[::1/ --contact a@a.example --output x", "crawl: URL: 'http://[::1/' is no address of a page"),
+        ("crawl http://127.0.0.1:7/ --contact a@a.example --output x", "allow its host by --private-host 127.0.0.1:7."),
+        ("crawl http://a.example/ --contact a@a.example --output x --state in.txt", "can be written as --state."),
+        ("crawl http://a..example/ --contact a@a.example --output x", "crawl: URL: 'http://a..example/' is no address"),
     ],
 )
 def test_messages_name_the_options_that_were_typed(

@@ -172,9 +172,10 @@ def test_a_text_that_is_there_twice(tmp_path: Path) -> None:
     ("texts", "vectors", "problem"),
     [
         (["a", "b"], [[1, 2], [1]], "rows from 1: the vector of 'b' has 1 numbers, but the first one here has 2"),
+        (["a" * 61, "b"], [None, [1]], rf"rows from 1: the vector of '{'a' * 60}\.\.\.' is null; leave the row out"),
         (["a", "b"], [[1], None], "rows from 1: the vector of 'b' is null; leave the row out"),
         (["a", "b"], [[1], [None]], "rows from 1: the vector of 'b' has a number that is not finite"),
-        (["a"], [[]], "the vector of 'a' has 0 numbers"),
+        (["a"], [[]], "the vector of 'a' has 0 numbers; leave the row out"),
         (["a", None], [[1], [1]], "row 2: the text is null"),
         ([1], [[1]], "the column 'text' holds int64, expected strings"),
         (["a"], ["b"], "the column 'vector' holds string, expected lists of floating-point numbers"),
@@ -196,6 +197,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["a"], "embedding": [[1.0]]}), path)
     with pytest.raises(InputError, match=r"no column 'vector' \(it has text, embedding\); rename a column"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
+    pq.write_table(pa.table([["a"], [[1.0]], [[1.0]]], names=["text", "vector", "vector"]), path)
+    with pytest.raises(InputError, match="has the column 'vector' more than once; rename all but one"):
+        refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
+    damaged = write(path, ["a"], [[1]])
+    path.write_bytes(b"PAR1" + bytes(20) + path.read_bytes()[24:])
+    with pytest.raises(InputError, match=r"vectors\.parquet cannot be read as Parquet: .*\. Restore or rebuild it\.$"):
+        load_vectors(damaged)
     write(path, ["a"], [[1]])
     with pytest.raises(TeacherError, match="but 00 is pinned"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256="00"))
