@@ -1,9 +1,7 @@
 """Measure how long work takes. Works that are compared take turns, so that a drift of the machine affects them alike.
 
-    own, peer = in_turns({"own": encode, "peer": peer_encode}, range(7)).values()
-    own.rate(len(texts)), own.times_as_fast_as(peer)
-
-A median says what to expect. The fastest run says what the code can do: other programs only add to it.
+own, peer = in_turns({"own": encode, "peer": peer_encode}, range(7)).values()
+own.rate(len(texts)), peer.rate(len(texts))
 """
 
 import statistics
@@ -29,26 +27,9 @@ class Timing:
     def median(self) -> float:
         return statistics.median(self.seconds)
 
-    @property
-    def fastest(self) -> float:
-        return min(self.seconds)
-
-    @property
-    def slowest(self) -> float:
-        return max(self.seconds)
-
     def rate(self, count: int) -> float:
         """Return how many of `count` things a run handles in a second."""
         return count / self.median
-
-    def times_as_fast_as(self, other: "Timing") -> float:
-        """Return the median of the ratios within a turn, for timings of `in_turns`.
-
-        Example:
-            >>> Timing((1.0, 2.0, 1.0)).times_as_fast_as(Timing((3.0, 8.0, 2.0)))
-            3.0
-        """
-        return statistics.median(theirs / mine for mine, theirs in zip(self.seconds, other.seconds, strict=True))
 
 
 def timed(work: Work, runs: int = 1) -> Timing:

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from reproductions.grid.guard import guarded
 from reproductions.paper2.pairs.data import LabelledPairs, PairData
 from reproductions.paper2.pairs.options import Intermediate, Learning
 from reproductions.paper2.pairs.training import Examples, Notes, PairModel, Training
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.evaluation.sets.decontamination import guarded
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from reproductions.grid.guard import Pairs as AnyPairs
+from reproductions.grid.guard import guarded
 from reproductions.paper2.pairs.data import (
     ABOUT,
     PAIR_SCHEMA,
@@ -25,8 +27,6 @@ from reproductions.paper2.pairs.data import (
 )
 from reproductions.paper2.pairs.options import Pairs
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet
-from sentence_distillery.evaluation.sets.decontamination import Pairs as AnyPairs
-from sentence_distillery.evaluation.sets.decontamination import guarded
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json, write_table
 from sentence_distillery.io.counters import Counters
 

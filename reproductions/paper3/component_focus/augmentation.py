@@ -18,13 +18,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reproductions.encoders.trainable import PairEncoder
+from reproductions.grid.guard import guarded
 from reproductions.paper3.component_focus.cells import TRAINING, Sets
 from reproductions.paper3.component_focus.options import AugmentedPairs
 from reproductions.paper3.component_focus.training import FocusExperiment, embed
 from reproductions.paper3.component_focus.weights import Weights
 from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.sets.data import PairSet
-from sentence_distillery.evaluation.sets.decontamination import guarded
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
 

@@ -20,11 +20,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from reproductions.grid.guard import guarded
 from reproductions.paper3.syntax.components import component, without_obliques
 from reproductions.paper3.syntax.trees import Tree
 from sentence_distillery.evaluation.protocols.similarity import correlations
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet, Split
-from sentence_distillery.evaluation.sets.decontamination import guarded
 from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats

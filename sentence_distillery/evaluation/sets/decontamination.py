@@ -5,43 +5,20 @@
 
 Texts are compared by their fingerprint (corpus/fingerprints.py), a document as a whole. `corpus.cleaning` drops such
 sentences from the corpus; `refuse_shared` checks this before anything is scored.
-
-The splits of SICK and of MRPC share most of their sentences by design, so there `guarded` drops whole pairs only: one
-sentence in common does not count.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.counters import Counters
 
 PAIR = np.dtype([("low", np.uint64), ("high", np.uint64)])
-
-Key = tuple[int, int]  # the fingerprints of a pair's texts
-
-
-class Pairs(Protocol):
-    """Texts in pairs."""
-
-    @property
-    def sentences1(self) -> list[str]: ...
-
-    @property
-    def sentences2(self) -> list[str]: ...
-
-    def take(self: "P", rows: NDArray[np.int64]) -> "P":
-        """Return the pairs at `rows`, in that order."""
-        ...
-
-
-P = TypeVar("P", bound=Pairs)
 
 
 def shared_rows(columns: Sequence[Sequence[str]], evaluated: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -51,28 +28,9 @@ def shared_rows(columns: Sequence[Sequence[str]], evaluated: NDArray[np.uint64])
     return found
 
 
-def _ascending(left: Sequence[str], right: Sequence[str]) -> NDArray[np.uint64]:
+def ascending(left: Sequence[str], right: Sequence[str]) -> NDArray[np.uint64]:
     """Return each pair's two fingerprints in ascending order, (pairs, 2), so that (a, b) and (b, a) are alike."""
     return np.sort(np.stack([fingerprints(left), fingerprints(right)], axis=1), axis=1)
-
-
-def pair_keys(pairs: Pairs) -> list[Key]:
-    """Return the fingerprints of each pair, alike for (a, b) and (b, a)."""
-    return [(low, high) for low, high in _ascending(pairs.sentences1, pairs.sentences2).tolist()]
-
-
-def guarded(train: P, scored: Mapping[str, Pairs], counters: Counters) -> P:
-    """Return `train` without the pairs of `scored`, in either order; each is counted under the name of its set."""
-    own = pair_keys(train)
-    kept = np.ones(len(own), dtype=bool)
-
-    # A pair that several sets share is counted under the first of them.
-    for name, pairs in scored.items():
-        others = set(pair_keys(pairs))
-        scored_on = np.array([key in others for key in own], dtype=bool)
-        counters.drop(f"pair of {name}", int((scored_on & kept).sum()))
-        kept &= ~scored_on
-    return train.take(np.flatnonzero(kept))
 
 
 def refuse_shared(columns: Sequence[Sequence[str]], evaluated: NDArray[np.uint64], where: str, remedy: str) -> None:
@@ -108,7 +66,7 @@ def group(sentences: Sequence[str], others: Sequence[str] | None = None) -> Grou
         return Group(np.unique(marks[marks != 0]), np.empty(0, dtype=PAIR))
 
     # A fingerprint of 0 is a text without letters, which is like no other.
-    both = _ascending(sentences, others)
+    both = ascending(sentences, others)
     whole = both[(both != 0).all(axis=1)]
     return Group(np.unique(both[both != 0]), np.unique(whole.view(PAIR).ravel()))
 

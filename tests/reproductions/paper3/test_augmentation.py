@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from reproductions.grid.cell import read_cell
+from reproductions.grid.guard import pair_keys
 from reproductions.paper3.component_focus.augmentation import neighbours
 from reproductions.paper3.component_focus.cells import (
     AUGMENTED_ABOUT,
@@ -20,7 +21,6 @@ from reproductions.paper3.component_focus.cells import (
 )
 from reproductions.paper3.syntax.trees import to_table
 from sentence_distillery.evaluation.sets.data import BenchmarkData
-from sentence_distillery.evaluation.sets.decontamination import pair_keys
 from sentence_distillery.io.artifacts import read_json, read_table, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import unit_rows

@@ -7,10 +7,9 @@ import pyarrow as pa
 import pytest
 
 from sentence_distillery.corpus.fingerprints import fingerprints
-from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, BenchmarkData, PairSet
-from sentence_distillery.evaluation.sets.decontamination import guarded, refuse_shared, shared_rows
+from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, BenchmarkData
+from sentence_distillery.evaluation.sets.decontamination import refuse_shared, shared_rows
 from sentence_distillery.io.artifacts import InputError, write_table
-from sentence_distillery.io.counters import Counters
 
 HELD = fingerprints(["The storm closed the port.", "A dog plays.", "..."])
 LEFT = ["It rained.", "THE STORM CLOSED THE PORT", "Snow.", "...", ""]
@@ -24,23 +23,6 @@ def test_rows_that_share_a_text() -> None:
     assert shared_rows([RIGHT, LEFT], HELD).tolist() == [True, True, False, False, False]
     assert shared_rows([LEFT], HELD).tolist() == [False, True, False, False, False]
     assert shared_rows([[]], HELD).tolist() == []
-
-
-def pair_set(*pairs: tuple[str, str]) -> PairSet:
-    left, right = ([pair[side] for pair in pairs] for side in (0, 1))
-    return PairSet("here", "train", left, right, np.arange(len(pairs), dtype=np.float32), None, (0, 5))
-
-
-@pytest.mark.fault(18)
-def test_guard() -> None:
-    """A pair that is scored on, in either order, whatever its case, is removed and counted once; a sentence is not."""
-    train = pair_set(("A dog runs.", "A cat."), ("Water boils", "It steams."), ("A", "C"), ("B", "D"))
-    one, two = pair_set(("it steams", "WATER, boils!")), pair_set(("A cat", "a dog runs"), ("It steams", "Water boils"))
-    counters = Counters("pairs")
-    left = guarded(train, {"one": one, "two": two, "three": pair_set(), "four": pair_set(("A", "D"))}, counters)
-    assert (left.sentences1, left.sentences2) == (["A", "B"], ["C", "D"])
-    assert left.scores is not None and left.scores.tolist() == [2, 3]
-    assert +counters.dropped == {"pair of one": 1, "pair of two": 1}
 
 
 @pytest.mark.fault(18)
