@@ -1,7 +1,7 @@
 """Keep pairs that are scored out of the pairs that are trained on.
 
-The splits of SICK and of MRPC share most of their sentences by design, so only whole pairs are left out: one sentence in
-common does not count.
+The splits of SICK and of MRPC share most of their sentences by design, so only whole pairs are left out: one sentence
+in common does not count.
 """
 
 from collections.abc import Mapping
