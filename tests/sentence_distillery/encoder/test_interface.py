@@ -225,6 +225,8 @@ def test_batches_change_nothing(encoder: StaticEncoder, capsys: pytest.CaptureFi
     np.testing.assert_array_equal(encoder.encode(texts, batch_size=700, show_progress_bar=True), expected)
     shown = capsys.readouterr().err.split("\r")
     assert shown[0] == "encode: 700 of 3,000 texts (23 %)" and shown[-1] == "encode: 3,000 of 3,000 texts (100 %)\n"
+    assert encoder.encode([], show_progress_bar=True).shape == (0, encoder.dimension)
+    assert capsys.readouterr().err == "encode: 0 of 0 texts (100 %)\n"
 
 
 def test_texts_without_a_known_word(encoder: StaticEncoder) -> None:
