@@ -254,7 +254,8 @@ def write_table(target: Path, table: "pa.Table") -> None:
 def read_table(path: Path, schema: "pa.Schema") -> "pa.Table":
     """Read the columns of `schema` from a Parquet file.
 
-    Raises InputError if the file is missing, truncated or altered, or a column is absent or of another type.
+    Raises InputError if the file is missing, truncated or altered, or a column is absent, there twice, or of another
+    type.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -277,6 +278,8 @@ def _check_columns(path: Path, found: "pa.Schema", schema: "pa.Schema") -> None:
     for field in schema:
         if field.name not in found.names:
             raise InputError(f"{path} has no column '{field.name}' (it has {', '.join(found.names)}). {RESTORE}", path)
+        if (times := found.names.count(field.name)) > 1:
+            raise InputError(f"{path} has the column '{field.name}' {times} times. {RESTORE}", path)
         if found.field(field.name).type != field.type:
             raise InputError(
                 f"{path}: column '{field.name}' is {found.field(field.name).type}, expected {field.type}. {RESTORE}",

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from safetensors.numpy import save
@@ -311,6 +312,12 @@ def test_other_columns(schema: pa.Schema, message: str, tmp_path: Path) -> None:
     write_table(tmp_path / "words.parquet", TABLE)
     with pytest.raises(InputError, match=rf"words\.parquet.* {message}\. Restore or rebuild it\.$"):
         read_table(tmp_path / "words.parquet", schema)
+
+
+def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
+    pq.write_table(pa.table([["a"], ["b"]], names=["word", "word"]), tmp_path / "words.parquet")
+    with pytest.raises(InputError, match=r"words\.parquet has the column 'word' 2 times\. Restore or rebuild it\.$"):
+        read_table(tmp_path / "words.parquet", pa.schema([("word", pa.string())]))
 
 
 def test_parts_in_order(tmp_path: Path) -> None:

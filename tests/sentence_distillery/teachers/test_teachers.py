@@ -196,6 +196,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["a"], "embedding": [[1.0]]}), path)
     with pytest.raises(InputError, match=r"no column 'vector' \(it has text, embedding\); rename a column"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
+    pq.write_table(pa.table([["a"], [[1.0]], [[1.0]]], names=["text", "vector", "vector"]), path)
+    with pytest.raises(InputError, match=r"has the column 'vector' 2 times; rename or remove all but one"):
+        refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
     write(path, ["a"], [[1]])
     with pytest.raises(TeacherError, match="but 00 is pinned"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256="00"))
