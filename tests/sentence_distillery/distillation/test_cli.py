@@ -179,6 +179,9 @@ def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFi
         SystemExit, match=r"pairs\.csv: 4 to 4 is not a scale; give --scale with the lowest and highest"
     ):
         main("evaluate", pairs, "--model", static_student)
+    for high in ("inf", "nan", "1e39"):
+        with pytest.raises(SystemExit, match=r"pairs\.csv: 0 to .* is not a scale; give --scale .* within -1e\+38"):
+            main("evaluate", pairs, "--model", static_student, "--scale", "0", high)
     with pytest.raises(SystemExit, match=r"nowhere\.csv does not exist"):
         main("evaluate", tmp_path / "nowhere.csv", "--model", static_student)
 
