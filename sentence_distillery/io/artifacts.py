@@ -317,7 +317,7 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
             if missing:
                 raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(file.keys()))}).")
             tensors = {name: file.get_tensor(name) for name in shapes}
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, ValueError) as error:  # ValueError: a shape that NumPy cannot have
         raise InputError(
             f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
             f"convert them to safetensors. {RESTORE}",

@@ -373,6 +373,7 @@ def _header(header: object, data: bytes = b"\0" * 16) -> bytes:
         _header({"x": {"dtype": "F32", "shape": [4], "data_offsets": [8, 4]}}),
         _header({"x": {"dtype": "F32", "shape": [400], "data_offsets": [0, 16]}}),
         _header({"x": {"dtype": "F32", "shape": [2**62, 4], "data_offsets": [0, 16]}}),
+        _header({"x": {"dtype": "F32", "shape": [2**62, 0], "data_offsets": [0, 0]}}),
         _header({"x": {"dtype": "F99", "shape": [4], "data_offsets": [0, 16]}}),
         save({"x": np.zeros(4, dtype=np.float32)})[:-1],
     ],
