@@ -90,6 +90,7 @@ def test_all_of_it_fits() -> None:
 @pytest.mark.parametrize(
     ("student", "megabytes", "given", "message"),
     [
+        (load, float("nan"), texts(), "megabytes = nan is not a size; give a number above 0"),
         (load, 0.2, texts(), r"megabytes = 0\.2 is too small for a student of 16 dimensions"),
         (load, 4.0, ["one", "one", "two"], "2 different texts; give at least 22"),
         (deep_encoder, 4.0, texts(), "has layers after the sum"),
