@@ -12,6 +12,7 @@ Place = Literal["python", "command line", "params.yaml"]
 RESTORE = "Restore or rebuild it."
 POINTER = b"version https://git-lfs.github.com/spec/"  # begins what a clone without Git LFS has in place of a file
 LARGEST_POINTER = 1024  # bytes
+LONGEST_REASON = 300  # characters
 
 
 class InputError(Exception):
@@ -69,6 +70,16 @@ def refuse_pointer(path: Path) -> None:
         with suppress(OSError), path.open("rb") as file:
             if file.read(len(POINTER)) == POINTER:
                 raise InputError(f"{path} is a pointer of Git LFS, not the file itself; `git lfs pull` fetches that.")
+
+
+def one_line(reason: object, longest: int = LONGEST_REASON) -> str:
+    """Return what another library or a user's function says, in one line that ends without a full stop.
+
+    >>> one_line(ValueError("two\\n  lines.")), one_line("a long story", longest=6)
+    ('two lines', 'a long…')
+    """
+    text = " ".join(str(reason).split())
+    return text.rstrip(".") if len(text) <= longest else f"{text[:longest]}…"
 
 
 def unreadable(path: Path, reason: object) -> InputError:

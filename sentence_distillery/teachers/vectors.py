@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import one_line
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats, of_any_length
 from sentence_distillery.teachers.options import TeacherError, VectorTeacher, check_pinned
@@ -131,7 +132,7 @@ def check_vectors(teacher: VectorTeacher) -> str:
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path} cannot be read as Parquet: {str(error).strip()}") from error
+        raise InputError(f"{path} cannot be read as Parquet: {one_line(error)}; write it again.") from error
     if missing := [name for name in COLUMNS if name not in schema.names]:
         raise InputError(f"{path} has no column '{missing[0]}' (it has {', '.join(schema.names)}); rename a column.")
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sentence_distillery.io.errors import InputError
+from sentence_distillery.io.errors import InputError, one_line
 from sentence_distillery.io.ragged import TokenIds
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class TextRules:
             found = tokenizer.encode_batch_fast(texts, add_special_tokens=False) if texts else []
         except Exception as error:  # tokenizers raises plain Exception
             raise InputError(
-                f"The model's tokenizer cannot cut these texts: {error}. Give its model an unknown token, and save the "
-                "model again."
+                f"The model's tokenizer cannot cut these texts: {one_line(error)}. Give its model an unknown token, "
+                "and save the model again."
             ) from error
         tokens = TokenIds.from_lists(encoding.ids[: self.max_length] for encoding in found)
         return tokens if self.left_out is None else tokens.without(self.left_out)

@@ -119,6 +119,19 @@ def test_a_module_that_is_no_function(module: Path) -> None:
         refuse_unfit(a_function())
 
 
+def test_an_array_that_is_no_function(module: Path) -> None:
+    module.write_text("import numpy\nembed = numpy.zeros((9, 9))\n")
+    with pytest.raises(InputError, match=r"own_teacher:embed is array\(.*…, not a function; name one") as told:
+        refuse_unfit(a_function())
+    assert "\n" not in str(told.value)
+
+
+def test_a_module_that_does_not_run(module: Path) -> None:
+    module.write_text("embed = undefined\n")
+    with pytest.raises(InputError, match=r"cannot be imported \(NameError: name 'undefined' is not defined\); put"):
+        refuse_unfit(a_function())
+
+
 @pytest.mark.parametrize("name", ["own_teacher:embedd", "no_such_encoder:embed"])
 def test_a_function_that_is_not_there(name: str, module: Path) -> None:
     with pytest.raises(InputError, match=f"The function {name} cannot be imported .*; put its module in the working"):
