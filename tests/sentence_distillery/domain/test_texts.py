@@ -109,6 +109,12 @@ def test_what_cannot_be_measured(
         sd.evaluate_on_texts(student, texts, tiny if teacher == "tiny" else teacher, maximum_length=32)
 
 
+@pytest.mark.parametrize("maximum", [2, 0, -1])
+def test_too_few_to_compare(maximum: int, student: StaticEncoder, tiny: Path) -> None:
+    with pytest.raises(InputError, match=f"maximum = {maximum} is too few; give at least 3"):
+        sd.evaluate_on_texts(student, TEXTS, tiny, maximum=maximum)
+
+
 def test_the_command(student: StaticEncoder, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     student.save_pretrained("mine")
     Path("texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")

@@ -64,6 +64,7 @@ def test_a_function(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_function_whose_source_is_pinned(module: Path) -> None:
     right = hashlib.sha256(MODULE.encode()).hexdigest()
     refuse_unfit(a_function(sha256=right))
+    refuse_unfit(a_function(sha256=right.upper()))
     with pytest.raises(TeacherError, match=f"own_teacher:embed has the SHA-256 {right}, but 00 is pinned") as caught:
         refuse_unfit(a_function(sha256="00"))
     assert (caught.value.field, caught.value.value) == ("sha256", "00")
