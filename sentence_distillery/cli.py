@@ -233,11 +233,13 @@ def _smaller(encoder: "StaticEncoder", options: argparse.Namespace) -> "StaticEn
 
     texts = None
     if options.texts is not None:
-        from sentence_distillery.distillation.corpus_files import read_articles
+        from sentence_distillery.distillation.corpus_files import NOTHING, read_articles
 
         reading = _reading(options)
         articles = read_articles(_texts([options.texts], reading), reading, by_line=True)
         texts = [text for _, text in articles]
+        if not any(map(str.strip, texts)):
+            raise InputError(NOTHING.format(INPUT if options.texts == "-" else options.texts))
     if options.megabytes is not None:
         return _of_size(encoder, options, texts)
     return compress(

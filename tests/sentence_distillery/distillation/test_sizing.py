@@ -111,6 +111,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert others
     with pytest.raises(SystemExit):
         cli.main(["compress", str(tmp_path / "other"), "--megabytes", "4"])
+    lines.write_text("\n \n")
+    with pytest.raises(SystemExit, match=r"texts\.txt has no text: it is empty or blank\. Give sentences"):
+        cli.main(["compress", str(tmp_path / "other"), "--dimension", "32", "--texts", str(lines)])
 
 
 def test_the_example() -> None:
