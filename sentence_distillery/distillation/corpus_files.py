@@ -19,7 +19,7 @@ from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
 from sentence_distillery.corpus.tables.formats import WHOLE
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read, read_texts
-from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
+from sentence_distillery.io.artifacts import InputError, atomic_directory, check_target, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
 from sentence_distillery.io.unicode import whole_surrogates
@@ -51,6 +51,7 @@ def write_sentences(
 
     Raises InputError if there is no text or a file cannot be read, TypeError if a text is neither a str nor a Path.
     """
+    check_target(directory)
     if options is None:
         if fingerprints is not None:
             raise InputError("fingerprints need clean=True, since cleaning compares them.")

@@ -5,6 +5,7 @@ at a final path. The partial file's name is fixed, so the next run overwrites it
 """
 
 import csv
+import errno
 import io
 import json
 import math
@@ -33,6 +34,16 @@ if TYPE_CHECKING:
 Tensors = dict[str, NDArray[Any]]
 
 
+def check_target(target: Path) -> None:
+    """Raise InputError for a path that cannot be replaced as a whole: . and .., or one with too long a name."""
+    if target.name in ("", ".."):
+        raise InputError(f"{target} cannot be replaced as a whole; name a file or a directory in it.")
+    try:
+        _partial(target).exists()
+    except OSError as error:
+        raise InputError(_cannot_write(target, error)) from error
+
+
 def _partial(target: Path) -> Path:
     return target.with_name(f".{target.name}.partial")
 
@@ -58,6 +69,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
 
     Raises InputError, naming the path, if the disk is full or the directory cannot be written.
     """
+    check_target(target)
     partial = _partial(target)
     with _whole_or_not(target, partial):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -71,6 +83,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
 @contextmanager
 def atomic_directory(target: Path) -> Iterator[Path]:
     """Yield an empty partial directory next to `target` that replaces it; otherwise as `atomic_file`."""
+    check_target(target)
     partial = _partial(target)
     with _whole_or_not(target, partial):
         _remove(partial)
@@ -115,9 +128,11 @@ def _discard(partial: Path) -> None:
 def _cannot_write(target: Path, error: Exception) -> str:
     other = getattr(error, "filename", None)  # the file that failed, which may be elsewhere
     elsewhere = f" ({other})" if other and str(_partial(target)) not in str(other) else ""
+    too_long = getattr(error, "errno", None) == errno.ENAMETOOLONG
+    remedy = "give a shorter name" if too_long else "free some space or make the directory writable"
     return (
         f"{target} could not be written: {getattr(error, 'strerror', None) or error}{elsewhere}. What was there before "
-        "is intact; free some space or make the directory writable, then run again."
+        f"is intact; {remedy}, then run again."
     )
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sentence_distillery.encoder.persistence.names import CONFIG, SETTINGS, TOKENIZER, WEIGHTS
 from sentence_distillery.encoder.persistence.writing import save_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.io.artifacts import InputError, atomic_directory
+from sentence_distillery.io.artifacts import InputError, atomic_directory, check_target
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.serving.app import CANDIDATES, NEIGHBOURS, OTHERS, SHOWN, TITLE, VALUE, cut, facts
 from sentence_distillery.serving.collection import NEAR, Collection
@@ -114,6 +114,7 @@ def check_encoder(encoder: StaticEncoder) -> None:
 
 def check_directory(directory: Path) -> None:
     """Raise InputError if a directory holds anything but a folder of this kind: it is replaced as a whole."""
+    check_target(directory)
     if not directory.exists():
         return
     if not directory.is_dir():

@@ -39,7 +39,7 @@ from sentence_distillery.encoder.persistence.names import (
     WEIGHTS,
 )
 from sentence_distillery.encoder.persistence.tensor_file import Digests
-from sentence_distillery.io.artifacts import InputError, Tensors, atomic_directory, write_json
+from sentence_distillery.io.artifacts import InputError, Tensors, atomic_directory, check_target, write_json
 
 if TYPE_CHECKING:
     from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -79,7 +79,11 @@ def _is_of_a_model(entry: Path) -> bool:
 
 
 def refuse_all_but(directory: Path, is_own: Callable[[Path], bool], kind: str) -> None:
-    """Raise InputError if a directory holds anything that is not of a model of this kind: it is replaced as a whole."""
+    """Raise InputError if a directory holds anything that is not of a model of this kind: it is replaced as a whole.
+
+    A path that cannot be a directory is refused, too.
+    """
+    check_target(directory)
     if not directory.exists():
         return
     if not directory.is_dir():

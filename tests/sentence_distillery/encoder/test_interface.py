@@ -373,6 +373,10 @@ def test_saving_refuses_what_is_not_a_model(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work", encoding="utf-8")
     with pytest.raises(InputError, match=r"holds 'thesis\.txt', which is not part of a model"):
         encoder.save_pretrained(tmp_path)
+    for name, message in (("", "cannot be replaced as a whole"), ("a" * 256, "name too long.* give a shorter name")):
+        for save in (encoder.save_pretrained, encoder.save_onnx):
+            with pytest.raises(InputError, match=message):
+                save(name)
     with pytest.raises(InputError, match="is a file"):
         encoder.save_pretrained(tmp_path / "thesis.txt")
     assert (tmp_path / "thesis.txt").read_text(encoding="utf-8") == "years of work"

@@ -227,6 +227,26 @@ def test_parent_is_a_file(kind: str, tmp_path: Path) -> None:
     assert files(tmp_path) == {"models": b"a file"}
 
 
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (".", r"^\. cannot be replaced as a whole; name a file or a directory in it\.$"),
+        ("", r"^\. cannot be replaced as a whole"),
+        ("a/..", r"^a/\.\. cannot be replaced as a whole"),
+        ("a" * 256, r"^a+ could not be written: File name too long\. .*; give a shorter name, then run again\.$"),
+        ("a" * 250, r"^a+ could not be written: File name too long\. .*; give a shorter name"),
+    ],
+)
+def test_names_that_cannot_be_written(
+    kind: str, name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        WRITERS[kind](Path(name))
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {"mae": [1.0, float("-inf")]}])
 @pytest.mark.fault(20)
 def test_json_refuses_what_it_has_no_word_for(value: object, tmp_path: Path) -> None:
