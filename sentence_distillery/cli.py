@@ -6,6 +6,7 @@ as the crawler does.
 """
 
 import argparse
+import errno
 import logging
 import os
 import sys
@@ -662,6 +663,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             run(options)
     except (InputError, ValueError) as error:  # ValueError: an option out of its range
         sys.exit(f"{options.command}: {error}")
+    except OSError as error:
+        # All other errors of the system are named where they happen.
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        sys.exit(f"{options.command}: '{error.filename}' is too long for the name of a file; give another one.")
     except KeyboardInterrupt:
         print(f"{options.command}: interrupted; no file is half-written. Run the command again.", file=sys.stderr)
         sys.exit(130)  # 128 + SIGINT, as a shell has it
