@@ -6,6 +6,7 @@ as the crawler does.
 """
 
 import argparse
+import errno
 import logging
 import os
 import sys
@@ -234,11 +235,13 @@ def _smaller(encoder: "StaticEncoder", options: argparse.Namespace) -> "StaticEn
 
     texts = None
     if options.texts is not None:
-        from sentence_distillery.distillation.corpus_files import read_articles
+        from sentence_distillery.distillation.corpus_files import NOTHING, read_articles
 
         reading = _reading(options)
         articles = read_articles(_texts([options.texts], reading), reading, by_line=True)
         texts = [text for _, text in articles]
+        if not any(map(str.strip, texts)):
+            raise InputError(NOTHING.format(INPUT if options.texts == "-" else options.texts))
     if options.megabytes is not None:
         return _of_size(encoder, options, texts)
     return compress(
@@ -673,6 +676,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             run(options)
     except (InputError, ValueError) as error:  # ValueError: an option out of its range
         sys.exit(f"{options.command}: {error}")
+    except OSError as error:
+        # All other errors of the system are named where they happen.
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        sys.exit(f"{options.command}: '{error.filename}' is too long for the name of a file; give another one.")
     except KeyboardInterrupt:
         print(f"{options.command}: interrupted; no file is half-written. Run the command again.", file=sys.stderr)
         sys.exit(130)  # 128 + SIGINT, as a shell has it

@@ -22,6 +22,7 @@ from sentence_distillery.corpus.tables.reading import Reading, check_options, fi
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
+from sentence_distillery.io.places import is_there
 from sentence_distillery.io.unicode import whole_surrogates
 
 CLEAN = Clean()
@@ -150,7 +151,7 @@ def read_articles(texts: Texts, reading: Reading, by_line: bool = False) -> Iter
     A file of plain text is one article, or one for each line if `by_line`.
     """
     if isinstance(texts, str):
-        if not Path(texts).exists():
+        if not is_there(Path(texts)):
             raise InputError(f"texts = {_shown(texts)} is not a file or a directory; give a path, or texts in a list.")
         texts = Path(texts)
     if isinstance(texts, Path):

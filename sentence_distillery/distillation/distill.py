@@ -9,7 +9,7 @@ import logging
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -39,6 +39,7 @@ from sentence_distillery.io.artifacts import InputError, atomic_directory, table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option, setting
 from sentence_distillery.io.options import Precision, Section, problems
+from sentence_distillery.io.places import temporary_files
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import progress
 from sentence_distillery.teachers.functions import FunctionEncoder, function_encoder
@@ -384,15 +385,26 @@ def _options(section: AnySection, **changes: Any) -> AnySection:
 
 @contextmanager
 def _working(given: str | Path | None) -> Iterator[Path]:
-    """Yield the directory to work in, a temporary one if none is given."""
-    with tempfile.TemporaryDirectory(prefix="distill-") if given is None else nullcontext(given) as place:
-        directory = Path(place)
-        if directory.exists() and not directory.is_dir():
-            raise InputError(f"{setting('working_directory', directory)} is not a directory; name another one.")
+    """Yield the directory to work in, a temporary one if none is given; raises InputError if it cannot be made."""
+    if given is not None:
+        yield _made(Path(given))
+        return
+    with temporary_files():
+        temporary = tempfile.TemporaryDirectory(prefix="distill-")
+    with temporary as place:
+        yield Path(place)
 
-        # It may be there from an interrupted call, which goes on in it.
+
+def _made(directory: Path) -> Path:
+    """Make a directory that may be there from an interrupted call, which goes on in it."""
+    asked = setting("working_directory", directory)
+    try:
+        if directory.exists() and not directory.is_dir():
+            raise InputError(f"{asked} is not a directory; name another one.")
         directory.mkdir(parents=True, exist_ok=True)
-        yield directory
+    except OSError as error:
+        raise InputError(f"{asked} cannot be made: {error.strerror or error}; name another directory.") from error
+    return directory
 
 
 def _summary(counters: Counters) -> str:

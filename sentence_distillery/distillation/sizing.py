@@ -83,7 +83,8 @@ def fit_to_size(
         The student, with a table of (vocabulary, dimension), and what was tried, the best first.
 
     Raises:
-        InputError: If there are too few texts, the student has layers, or no student is as small.
+        InputError: If `megabytes` is not above 0, there are too few texts, the student has layers, or no student is as
+            small.
 
     Example:
         >>> from sentence_distillery import load
@@ -93,6 +94,8 @@ def fit_to_size(
         True
     """
     refuse_layers(encoder)
+    if not megabytes > 0:  # NaN, too
+        raise InputError(f"{setting('megabytes', f'{megabytes:g}')} is not a size; give a number above 0.")
     encoder = without_cut_dimensions(encoder)
 
     # A text that is there twice would be its own nearest neighbour.

@@ -15,6 +15,7 @@ from sentence_distillery.domain.options import Domain
 from sentence_distillery.evaluation.evaluate import Encoder, embed
 from sentence_distillery.evaluation.results import Result, as_result
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import setting
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.runtime.progress import progress, track
 from sentence_distillery.teachers.teachers import load_teacher
@@ -69,8 +70,8 @@ def evaluate_on_texts(
         recall@100 of 50 texts, for instance.
 
     Raises:
-        InputError: If there are fewer than three different texts, a file or the teacher cannot be read, or `encode`
-            returns vectors of another shape.
+        InputError: If `maximum` is below three, there are fewer than three different texts, a file or the teacher
+            cannot be read, or `encode` returns vectors of another shape.
         TypeError: If a text is neither a str nor a Path, or the teacher is none of the above.
 
     Example:
@@ -81,6 +82,8 @@ def evaluate_on_texts(
         recall_at_1 1.0
         recall_at_10 Unavailable(reason='4 texts, but recall@10 needs 11')
     """
+    if maximum < FEWEST:
+        raise InputError(f"{setting('maximum', maximum)} is too few; give at least {FEWEST}.")
     articles = read_articles(texts, Reading(text_column, read_as, quoting), by_line=True)
     chosen = distinct((text for _, text in articles), maximum, seed)
     if len(chosen) < FEWEST:

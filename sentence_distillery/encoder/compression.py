@@ -34,7 +34,7 @@ from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.model import LEVELS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
-from sentence_distillery.io.errors import InputError, setting
+from sentence_distillery.io.errors import InputError, option, setting
 from sentence_distillery.io.ragged import Floats
 
 _NOTE = "> Made smaller by sentence-distillery:"
@@ -146,7 +146,8 @@ def compress(
         A student with a table of (vocabulary, dimension), of the dtype float32, float16 or int8.
 
     Raises:
-        InputError: If the dimension or the vocabulary is out of its range, or the student has layers.
+        InputError: If the dimension or the vocabulary is out of its range, the student has layers, or it knows no word
+            of the texts.
 
     Example:
         >>> from sentence_distillery import load
@@ -222,9 +223,20 @@ def refuse_layers(encoder: StaticEncoder) -> None:
 
 
 def token_counts(encoder: StaticEncoder, texts: list[str] | None) -> NDArray[np.int64]:
-    """Count each token in texts, (vocabulary,) int64; None counts every token once."""
+    """Count each token in texts, (vocabulary,) int64; None counts every token once.
+
+    Raises InputError if the encoder knows no word of the texts: without counts there are no directions.
+    """
     size = len(encoder.stored)
-    return np.ones(size, np.int64) if texts is None else np.bincount(encoder.token_ids(texts).ids, minlength=size)
+    if texts is None:
+        return np.ones(size, np.int64)
+    tokens = encoder.token_ids(texts)
+    if not len(encoder.known(tokens).ids):
+        raise InputError(
+            f"{option('texts')}: the encoder knows no word of them; give other texts, or none, which counts each token "
+            "once."
+        )
+    return np.bincount(tokens.ids, minlength=size)
 
 
 def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64]) -> StaticEncoder:

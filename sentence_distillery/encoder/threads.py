@@ -32,7 +32,8 @@ class Progress:
         """Add `texts` to the count and rewrite the line."""
         self.done += texts
         end = "\n" if self.done >= self.total else "\r"
-        self.stream.write(f"encode: {self.done:,} of {self.total:,} texts ({100 * self.done // self.total} %){end}")
+        percent = 100 * self.done // self.total if self.total else 100  # no text at all is all of them
+        self.stream.write(f"encode: {self.done:,} of {self.total:,} texts ({percent} %){end}")
         self.stream.flush()
 
 

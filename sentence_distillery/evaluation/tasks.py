@@ -39,6 +39,7 @@ from sentence_distillery.evaluation.protocols.sgd import NEGATIVE, POSITIVE
 from sentence_distillery.evaluation.protocols.similarity import cosines
 from sentence_distillery.evaluation.results import Measure
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
+from sentence_distillery.evaluation.sets.options import SCORES, is_scale
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure
@@ -251,8 +252,10 @@ def _checked_scores(pairs: PairSet) -> tuple[Floats, tuple[float, float]]:
         raise InputError(f"{name} has no scores with a scale, so cosines cannot be compared; use a set with scores.")
     scores, (low, high) = np.asarray(pairs.scores, dtype=np.float32), pairs.scale
     _check_pairs(pairs, scores, "scores")
-    if not low < high:
-        raise InputError(f"{name} has the scale {low:g} to {high:g}; give the lowest and then the highest score.")
+    if not is_scale(low, high):
+        raise InputError(
+            f"{name} has the scale {low:g} to {high:g}; give the lowest and then the highest score, within {SCORES}."
+        )
 
     # In float32, as the scores are: 0.1 would be above a scale that ends at 0.1 in float64.
     outside = np.flatnonzero(~((scores >= np.float32(low)) & (scores <= np.float32(high))))

@@ -5,6 +5,7 @@ at a final path. The partial file's name is fixed, so the next run overwrites it
 """
 
 import csv
+import errno
 import io
 import json
 import math
@@ -33,6 +34,16 @@ if TYPE_CHECKING:
 Tensors = dict[str, NDArray[Any]]
 
 
+def check_target(target: Path) -> None:
+    """Raise InputError for a path that cannot be replaced as a whole: . and .., or one with too long a name."""
+    if target.name in ("", ".."):
+        raise InputError(f"{target} cannot be replaced as a whole; name a file or a directory in it.")
+    try:
+        _partial(target).exists()
+    except OSError as error:
+        raise InputError(_cannot_write(target, error)) from error
+
+
 def _partial(target: Path) -> Path:
     return target.with_name(f".{target.name}.partial")
 
@@ -58,6 +69,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
 
     Raises InputError, naming the path, if the disk is full or the directory cannot be written.
     """
+    check_target(target)
     partial = _partial(target)
     with _whole_or_not(target, partial):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -71,6 +83,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
 @contextmanager
 def atomic_directory(target: Path) -> Iterator[Path]:
     """Yield an empty partial directory next to `target` that replaces it; otherwise as `atomic_file`."""
+    check_target(target)
     partial = _partial(target)
     with _whole_or_not(target, partial):
         _remove(partial)
@@ -99,6 +112,7 @@ def _whole_or_not(target: Path, partial: Path) -> Iterator[None]:
 
 def refuse_all_but(directory: Path, is_own: Callable[[Path], bool], kind: str) -> None:
     """Raise InputError if a directory that is to be replaced is a file, or holds anything that is not of this kind."""
+    check_target(directory)
     if not directory.exists():
         return
     if not directory.is_dir():
@@ -140,9 +154,11 @@ def _discard(partial: Path) -> None:
 def _cannot_write(target: Path, error: Exception) -> str:
     other = getattr(error, "filename", None)  # the file that failed, which may be elsewhere
     elsewhere = f" ({other})" if other and str(_partial(target)) not in str(other) else ""
+    too_long = getattr(error, "errno", None) == errno.ENAMETOOLONG
+    remedy = "give a shorter name" if too_long else "free some space or make the directory writable"
     return (
         f"{target} could not be written: {getattr(error, 'strerror', None) or error}{elsewhere}. What was there before "
-        "is intact; free some space or make the directory writable, then run again."
+        f"is intact; {remedy}, then run again."
     )
 
 
@@ -279,7 +295,8 @@ def write_table(target: Path, table: "pa.Table") -> None:
 def read_table(path: Path, schema: "pa.Schema") -> "pa.Table":
     """Read the columns of `schema` from a Parquet file.
 
-    Raises InputError if the file is missing, truncated or altered, or a column is absent or of another type.
+    Raises InputError if the file is missing, truncated or altered, or a column is absent, there twice, or of another
+    type.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -302,6 +319,8 @@ def _check_columns(path: Path, found: "pa.Schema", schema: "pa.Schema") -> None:
     for field in schema:
         if field.name not in found.names:
             raise InputError(f"{path} has no column '{field.name}' (it has {', '.join(found.names)}). {RESTORE}", path)
+        if (times := found.names.count(field.name)) > 1:
+            raise InputError(f"{path} has the column '{field.name}' {times} times. {RESTORE}", path)
         if found.field(field.name).type != field.type:
             raise InputError(
                 f"{path}: column '{field.name}' is {found.field(field.name).type}, expected {field.type}. {RESTORE}",
@@ -339,7 +358,7 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
             if missing:
                 raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(file.keys()))}).")
             tensors = {name: file.get_tensor(name) for name in shapes}
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, ValueError) as error:  # ValueError: a shape that NumPy cannot have
         raise InputError(
             f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
             f"convert them to safetensors. {RESTORE}",

@@ -12,6 +12,7 @@ Place = Literal["python", "command line", "params.yaml"]
 RESTORE = "Restore or rebuild it."
 POINTER = b"version https://git-lfs.github.com/spec/"  # begins what a clone without Git LFS has in place of a file
 LARGEST_POINTER = 1024  # bytes
+LONGEST_REASON = 300  # characters
 
 
 class InputError(Exception):
@@ -71,13 +72,14 @@ def refuse_pointer(path: Path) -> None:
                 raise InputError(f"{path} is a pointer of Git LFS, not the file itself; `git lfs pull` fetches that.")
 
 
-def one_line(reason: object) -> str:
-    """Return the message of another library as part of a line.
+def one_line(reason: object, longest: int = LONGEST_REASON) -> str:
+    """Return what another library or a user's function says, in one line that ends without a full stop.
 
-    >>> one_line("Invalid data\\nThe page header is damaged.\\n")
-    'Invalid data; The page header is damaged'
+    >>> one_line(ValueError("two\\n  lines.")), one_line("a long story", longest=6)
+    ('two lines', 'a long…')
     """
-    return "; ".join(str(reason).strip().splitlines()).removesuffix(".")
+    text = " ".join(str(reason).split())
+    return text.rstrip(".") if len(text) <= longest else f"{text[:longest]}…"
 
 
 def unreadable(path: Path, reason: object) -> InputError:

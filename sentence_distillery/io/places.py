@@ -4,8 +4,21 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from sentence_distillery.io.errors import InputError
+
+
+def is_there(path: Path) -> bool:
+    """Tell whether a path is there; one that no file can have, such as a text of 300 characters, is not.
+
+    >>> is_there(Path("/")), is_there(Path("The storm closed the port. " * 12))
+    (True, False)
+    """
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 @contextmanager

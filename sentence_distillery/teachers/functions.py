@@ -27,12 +27,14 @@ from typing import Any
 import numpy as np
 
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import one_line
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats, of_any_length, unit_rows
 from sentence_distillery.teachers.options import FunctionTeacher, check_pinned
 
 CHUNK = 512  # texts that a function gets at a time
 PROBE = "A storm closed the port."  # what a teacher embeds first, to know its dimension
+SHOWN = 80  # characters of a value in a message
 SAME = 0.99  # least cosine of two vectors of it
 
 Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
@@ -139,15 +141,17 @@ def _resolved(reference: str) -> Callable[..., object]:
         sys.path.append(here)  # after installed modules, none of which it hides
     try:
         function: Callable[..., object] = pkgutil.resolve_name(reference)
-    except (ImportError, AttributeError) as error:
+    except (Exception, SystemExit) as error:  # the module is the user's, and may raise anything
+        reason = f"{type(error).__name__}: {one_line(error)}"
         raise InputError(
-            f"The function {reference} cannot be imported ({error}); put its module in the working directory, install "
-            "it, or name another one."
+            f"The function {reference} cannot be imported ({reason}); put its module in the working directory, install "
+            "it, correct it, or name another one."
         ) from error
 
     # A module's attribute may be anything.
     if not callable(function):
-        raise InputError(f"{reference} is {function!r}, not a function; name one that takes a list of texts.")
+        shown = one_line(repr(function), SHOWN)
+        raise InputError(f"{reference} is {shown}, not a function; name one that takes a list of texts.")
     return function
 
 
@@ -160,9 +164,11 @@ def _checked(function: Callable[..., object], reference: str) -> Embed:
             # A copy of the list, since the function is the user's and may change what it gets.
             vectors = _numbers(function(list(texts)))
         except SystemExit as error:
-            raise InputError(f"{reference} ends the program on {given}: exit status {error.code}.") from error
+            status = f"exit status {one_line(error.code)}"
+            raise InputError(f"{reference} ends the program on {given}: {status}; let it return.") from error
         except Exception as error:
-            raise InputError(f"{reference} fails on {given}: {type(error).__name__}: {error}") from error
+            reason = f"{type(error).__name__}: {one_line(error)}"
+            raise InputError(f"{reference} fails on {given}: {reason}; correct the function.") from error
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise InputError(f"{reference} returns an array of {vectors.shape} for {len(texts)} texts; a row for each.")
         if not (finite := np.isfinite(vectors).all(axis=1)).all():

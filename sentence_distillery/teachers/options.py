@@ -119,8 +119,11 @@ class Encoders(RootModel[dict[str, AnyTeacher]]):
 
 
 def check_pinned(teacher: AnyTeacher, sha256: str, has: str, remedy: str) -> None:
-    """Raise TeacherError if another SHA-256 is pinned; `has` begins the message, as in "The weights have"."""
-    if teacher.sha256 not in (None, sha256):
+    """Raise TeacherError if another SHA-256 is pinned; `has` begins the message, as in "The weights have".
+
+    A pin may have capital letters, as some programs write it.
+    """
+    if teacher.sha256 is not None and teacher.sha256.lower() != sha256:
         raise TeacherError(
             f"{has} the SHA-256 {sha256}, but {teacher.sha256} is pinned. {remedy}, or pin the new hash if you meant "
             "the change.",

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
-from sentence_distillery.runtime.cache import cache_directory
+from sentence_distillery.runtime.cache import cache_directory, writing_cache
 from sentence_distillery.teachers.options import AbsentModelError
 from sentence_distillery.teachers.sentence_modules import MODULES, WEIGHTS
 
@@ -95,20 +95,24 @@ def _parts(name: str) -> list[str]:
 
 
 def _made_once(name: str, fill: Callable[[Path], None]) -> Path:
-    """Return a directory that `fill` fills the first time; of several processes, all but one discard theirs."""
+    """Return a directory that `fill` fills the first time; of several processes, all but one discard theirs.
+
+    Raises InputError if it cannot be made.
+    """
     target = made(name)
     if target.is_dir():
         return target
 
     # In a directory of its own, so that two processes do not write to one.
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        fill(partial)
-        with suppress(OSError):  # another process was first, with the same bytes
-            partial.rename(target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with writing_cache():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            fill(partial)
+            with suppress(OSError):  # another process was first, with the same bytes
+                partial.rename(target)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
     return target
 
 

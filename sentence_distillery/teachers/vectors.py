@@ -135,7 +135,9 @@ def check_vectors(teacher: VectorTeacher) -> str:
     if missing := [name for name in COLUMNS if name not in schema.names]:
         raise InputError(f"{path} has no column '{missing[0]}' (it has {', '.join(schema.names)}); rename a column.")
     if twice := [name for name in COLUMNS if schema.names.count(name) > 1]:
-        raise InputError(f"{path} has the column '{twice[0]}' more than once; rename all but one.")
+        raise InputError(
+            f"{path} has the column '{twice[0]}' {schema.names.count(twice[0])} times; rename or remove all but one."
+        )
 
     # Types are compared here, so that later code may take texts and numbers for granted.
     text, vector = (schema.field(name).type for name in COLUMNS)

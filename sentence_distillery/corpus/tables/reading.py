@@ -43,6 +43,7 @@ from sentence_distillery.corpus.tables.formats import (
     text_of,
 )
 from sentence_distillery.io.errors import InputError
+from sentence_distillery.io.places import is_there
 
 HIDDEN_FILES = "hidden files ignored"
 LOST_LINKS = "links that lead nowhere ignored"
@@ -121,7 +122,7 @@ def check_options(reading: Reading, formats: Collection[str]) -> None:
 
 
 def _readable(path: Path, reading: Reading) -> list[Path]:
-    if not path.exists():
+    if not is_there(path):
         raise InputError(f"{path} does not exist; give a file or a directory with {', '.join(SUFFIXES)}.")
     if not path.is_dir():
         return [path]

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from sentence_distillery.io.errors import InputError, one_line
 from sentence_distillery.io.ragged import TokenIds
 
 if TYPE_CHECKING:
@@ -31,11 +32,18 @@ class TextRules:
         """Turn texts without a lone surrogate into the ids of the tokens that count.
 
         `characters` is the median length of a token: with a `max_length`, so many characters for each token are read,
-        as model2vec does before it cuts tokens.
+        as model2vec does before it cuts tokens. Raises InputError for an unknown word if the tokenizer has no token for
+        it.
         """
         if self.max_length is not None:
             texts = [text[: self.max_length * characters] for text in texts]
-        found = tokenizer.encode_batch_fast(texts, add_special_tokens=False) if texts else []
+        try:
+            found = tokenizer.encode_batch_fast(texts, add_special_tokens=False) if texts else []
+        except Exception as error:  # tokenizers raises plain Exception
+            raise InputError(
+                f"The model's tokenizer cannot cut these texts: {one_line(error)}. Give its model an unknown token, "
+                "and save the model again."
+            ) from error
         tokens = TokenIds.from_lists(encoding.ids[: self.max_length] for encoding in found)
         return tokens if self.left_out is None else tokens.without(self.left_out)
 

@@ -26,6 +26,10 @@ def model_directory(name: str | Path, revision: str | None = None, token: str | 
     `revision` and `token` are those of `from_pretrained`. Raises InputError if there is no such directory or model.
     """
     directory = _RELEASES.get(str(name), Path(name))
+    try:
+        directory.exists()
+    except OSError as error:  # such as too long a name
+        raise InputError(f"'{name}' is not a directory: {error.strerror}{_hint()}") from error
     if str(name) == RELEASED_MULTILINGUAL and not directory.exists():
         raise InputError(
             f"'{name}' is not in the package, since it is too large, and not at {directory} either. Run "

@@ -76,7 +76,12 @@ class TensorFile:
     def _view(self, name: str) -> NDArray[Any]:
         entry = self._header[name]
         begin, end = (len(self._start) + offset for offset in entry["data_offsets"])
-        return np.frombuffer(self._data[begin:end], _TYPES[entry["dtype"]]).reshape(entry["shape"])
+        flat = np.frombuffer(self._data[begin:end], _TYPES[entry["dtype"]])
+        try:
+            return flat.reshape(entry["shape"])
+        except ValueError as error:  # a large number and a 0, which a header may have
+            shape = tuple(entry["shape"])
+            raise InputError(f"{self.path}: tensor '{name}' has shape {shape}, without a value. {REMEDY}") from error
 
     @cached_property
     def _data(self) -> memoryview:

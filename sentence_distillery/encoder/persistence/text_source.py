@@ -96,6 +96,7 @@ class TextSource(NamedTuple):
     def _of_paper(self) -> Texts:
         # Its means are of all tokens, so the tokenizer has to cut the whole text.
         tokenizer = TokenizerFile(self._path).tokenizer()
+        _refuse_chance_and_gaps(self._path, tokenizer)
         if tokenizer.truncation is not None:
             raise InputError(f"{self._path}: truncation is {tokenizer.truncation}; that of a student is null. {REMEDY}")
         return Texts(Tokens(InMemory(tokenizer), of_means=True), tokenizer.get_vocab_size())
@@ -141,5 +142,8 @@ def _refuse_chance_and_gaps(path: Path, tokenizer: Tokenizer) -> None:
     if getattr(model, "dropout", None):
         raise InputError(f"{path}: the dropout of its model is {model.dropout:g}, so tokens are drawn; set it to null.")
     token = getattr(model, "unk_token", None)
-    if token is not None and tokenizer.token_to_id(token) is None:
+
+    # An added token is none of the model's own, which replace an unknown word; in BPE there may be no such word.
+    own = tokenizer if type(model).__name__ == "BPE" else model
+    if token is not None and own.token_to_id(token) is None:
         raise InputError(f"{path}: the unk_token of its model, '{token}', has no id in its vocabulary. {REMEDY}")

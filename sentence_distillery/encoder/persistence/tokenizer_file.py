@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sentence_distillery.encoder.native.vocabulary import Loaded, Vocabulary, loaded, read_vocabulary, vocabulary_of
 from sentence_distillery.encoder.persistence.json_files import LARGEST_JSON, REMEDY, check_file
-from sentence_distillery.io.errors import InputError
+from sentence_distillery.io.errors import InputError, one_line
 
 if TYPE_CHECKING:  # its import takes longer than encoding a text
     from tokenizers import Tokenizer
-
-LONGEST_REASON = 300  # characters
 
 
 class TokenizerFile(NamedTuple):
@@ -38,8 +36,8 @@ class TokenizerFile(NamedTuple):
             return found
         except Exception as error:  # tokenizers raises plain Exception
             name = "The content of a pickled model" if isinstance(source, bytes) else source
-            reason = str(error)[:LONGEST_REASON]  # which may quote all that the file holds
-            raise InputError(f"{name} is not a tokenizer: {reason}. {REMEDY}") from error
+            # It may quote all that the file holds.
+            raise InputError(f"{name} is not a tokenizer: {one_line(error)}. {REMEDY}") from error
 
     def pickled(self) -> bytes:
         """Return its content; another machine may not have the file."""

@@ -9,7 +9,9 @@ import numpy as np
 from sentence_distillery.corpus.tables.formats import WHOLE, NoColumnError, Row, read_rows
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read
 from sentence_distillery.evaluation.sets.data import PairSet
+from sentence_distillery.evaluation.sets.options import LARGEST_SCORE, SCORES, is_scale
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import option
 
 PAIR_COLUMNS = ("sentence1", "sentence2", "score")
 REMEDY = "both sentences' columns and the score's by --pair-columns"
@@ -44,8 +46,11 @@ def read_rated_pairs(
 
     # Without a scale the scores themselves bound it, which changes the MAE alone.
     low, high = scale or (min(scores), max(scores))
-    if not low < high:
-        raise InputError(f"{path}: {low:g} to {high:g} is not a scale; give --scale with the lowest and highest score.")
+    if not is_scale(low, high):
+        raise InputError(
+            f"{path}: {low:g} to {high:g} is not a scale; give {option('scale')} with the lowest and highest score, "
+            f"within {SCORES}."
+        )
     return PairSet(path.stem, "test", left, right, np.array(scores, np.float32), None, (low, high))
 
 
@@ -76,4 +81,6 @@ def _score(value: object, place: str) -> float:
         score = math.nan
     if not math.isfinite(score) or "_" in str(value):  # 1_0 is 10 for Python
         raise InputError(f"{place}: the score {value!r} is not a finite number; correct it, or leave the row out.")
+    if abs(score) > LARGEST_SCORE:
+        raise InputError(f"{place}: the score {value!r} is outside {SCORES}; correct it, or leave the row out.")
     return score

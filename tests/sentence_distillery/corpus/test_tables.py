@@ -410,6 +410,7 @@ def test_pairs_of_every_format(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ("rows", "message"),
     [
         (["a,b,inf", "a,b,1"], r"pairs\.csv, row 1: the score 'inf' is not a finite number"),
+        (["a,b,1", "a,b,1e39"], r"row 2: the score '1e39' is outside -1e\+38 to 1e\+38; correct it"),
         (["a,b,1", "a,b,nan"], r"row 2: the score 'nan' is not a finite number"),
         (["a,b,1", "a,b,"], "row 2: the score is absent; rate the pair, or leave the row out"),
         (["a,b,1", "a,b"], "line 3: the row has 2 fields"),

@@ -137,7 +137,7 @@ def _leaves(texts: list[str]) -> None:
 
 
 def _breaks(texts: list[str]) -> None:
-    raise ConnectionError("the service is away")
+    raise ConnectionError("the service\n\nis away.")
 
 
 async def _coroutine(texts: list[str]) -> NDArray[np.float64]:
@@ -150,7 +150,7 @@ def _varies(texts: list[str]) -> NDArray[np.float64]:
 
 WRONG: dict[str, tuple[Teacher, str]] = {
     "ends the program": (_leaves, "ends the program on .* exit status 3"),
-    "fails": (_breaks, "fails on .*: ConnectionError: the service is away"),
+    "fails": (_breaks, "fails on .*: ConnectionError: the service is away; correct the function"),
     "a coroutine": (_coroutine, "fails on .*: it is asynchronous; give one that waits"),
     "another dimension": (_varies, "returns vectors of 23 and of 24 numbers|returns vectors of 24 and of 23 numbers"),
     "too few": (lambda texts: by_letters(texts)[1:], r"returns an array of \(0, 24\) for 1 texts; a row for each"),

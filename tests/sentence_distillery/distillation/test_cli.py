@@ -181,6 +181,9 @@ def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFi
         SystemExit, match=r"pairs\.csv: 4 to 4 is not a scale; give --scale with the lowest and highest"
     ):
         main("evaluate", pairs, "--model", static_student)
+    for high in ("inf", "nan", "1e39"):
+        with pytest.raises(SystemExit, match=r"pairs\.csv: 0 to .* is not a scale; give --scale .* within -1e\+38"):
+            main("evaluate", pairs, "--model", static_student, "--scale", "0", high)
     with pytest.raises(SystemExit, match=r"nowhere\.csv does not exist"):
         main("evaluate", tmp_path / "nowhere.csv", "--model", static_student)
 
@@ -296,6 +299,9 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
         ("distill in.txt --prompt a --prompt-name b", "--prompt 'a' and --prompt-name 'b' are both"),
         ("distill in.txt --language english", "--language 'english': String should match pattern"),
         ("distill in.txt", "sentences below 4 words are dropped, but --no-clean keeps them."),
+        (f"evaluate {'a' * 256}.csv", "a.csv' is too long for the name of a file; give another one."),
+        (f"distill {'a' * 256}.txt --no-clean", "a.txt does not exist; give a file or a directory with"),
+        ("clean in.txt --output .", ". cannot be replaced as a whole; name a file or a directory in it."),
         ("distill in.txt --start-from x", "a directory that save_pretrained wrote, or `released`"),
         ("distill in.csv --no-clean", "in.csv has no column 'text' (it has body); name the right one by --text-"),
         ("similarity a b --model x", "'x' is not a directory on this machine. Give the path of a direct"),

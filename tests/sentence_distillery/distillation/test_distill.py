@@ -6,6 +6,7 @@ import json
 import logging
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -298,6 +299,8 @@ def test_no_teacher(teacher: Any, error: type[Exception], message: str) -> None:
         ({"held_out": 0.2}, r"held_out = 0\.2 needs a working_directory, which keeps these texts; name one\."),
         ({"held_out": 0.2, "working_directory": "kept", "clean": False}, "held_out needs cleaning, which removes"),
         ({"working_directory": "own_file"}, "working_directory = own_file is not a directory"),
+        ({"working_directory": "own_file/kept"}, "= own_file/kept cannot be made: Not a directory; name another"),
+        ({"working_directory": "a" * 256}, "cannot be made: File name too long; name another directory"),
     ],
 )
 @pytest.mark.fault(13)
@@ -306,6 +309,12 @@ def test_options_out_of_their_range(tiny: Path, changes: dict[str, Any], message
     Path("own_file").touch()
     with pytest.raises(InputError, match=message):
         distill(TEXTS, tiny, **SMALL | changes)
+
+
+def test_no_directory_of_temporary_files(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "nowhere")
+    with pytest.raises(InputError, match="The directory of temporary files, nowhere, cannot be used"):
+        distill(TEXTS, tiny, **SMALL)
 
 
 def test_the_examples(tiny: Path) -> None:

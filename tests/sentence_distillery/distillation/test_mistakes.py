@@ -108,6 +108,7 @@ MISTAKES = {
     "no package": Mistake(
         r"The package 'no-such-teacher' is not installed; run `pip install", teacher="package:no-such-teacher"
     ),
+    "no package's name": Mistake("package: names no package; name one, as in package:gt-", teacher="package:"),
     "pooling": Mistake(
         r"pooled/1_Pooling/config\.json: unknown pooling 'attention'; known: cls, .*Name another teacher",
         teacher="pooled",

@@ -90,6 +90,7 @@ def test_all_of_it_fits() -> None:
 @pytest.mark.parametrize(
     ("student", "megabytes", "given", "message"),
     [
+        (load, float("nan"), texts(), "megabytes = nan is not a size; give a number above 0"),
         (load, 0.2, texts(), r"megabytes = 0\.2 is too small for a student of 16 dimensions"),
         (load, 4.0, ["one", "one", "two"], "2 different texts; give at least 22"),
         (deep_encoder, 4.0, texts(), "has layers after the sum"),
@@ -110,6 +111,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert others
     with pytest.raises(SystemExit):
         cli.main(["compress", str(tmp_path / "other"), "--megabytes", "4"])
+    lines.write_text("\n \n")
+    with pytest.raises(SystemExit, match=r"texts\.txt has no text: it is empty or blank\. Give sentences"):
+        cli.main(["compress", str(tmp_path / "other"), "--dimension", "32", "--texts", str(lines)])
 
 
 def test_the_example() -> None:

@@ -97,6 +97,7 @@ def test_which_texts_are_drawn() -> None:
         (["One.", "one", "Two."], "tiny", InputError, "2 different texts, but at least 3 are needed; give more"),
         ([], "tiny", InputError, "0 different texts"),
         ("absent.csv", "tiny", InputError, r"absent\.csv' \(str\) is not a file or a directory"),
+        ("One. " * 60, "tiny", InputError, r"\(str\) is not a file or a directory; give a path, or texts in a list"),
         ([1, 2, 3], "tiny", TypeError, r"texts\[0\] is 1 \(int\), neither a str nor a Path"),
         (TEXTS, "./nowhere", AbsentModelError, "nowhere is not a directory"),
         (TEXTS, 7, TypeError, "teacher is 7"),
@@ -107,6 +108,12 @@ def test_what_cannot_be_measured(
 ) -> None:
     with pytest.raises(error, match=problem):
         sd.evaluate_on_texts(student, texts, tiny if teacher == "tiny" else teacher, maximum_length=32)
+
+
+@pytest.mark.parametrize("maximum", [2, 0, -1])
+def test_too_few_to_compare(maximum: int, student: StaticEncoder, tiny: Path) -> None:
+    with pytest.raises(InputError, match=f"maximum = {maximum} is too few; give at least 3"):
+        sd.evaluate_on_texts(student, TEXTS, tiny, maximum=maximum)
 
 
 def test_the_command(student: StaticEncoder, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,6 +137,11 @@ def test_compress_names_the_dimensions_that_there_are(dimension: int) -> None:
         compress(static_encoder(), dimension=dimension)
 
 
+def test_compress_refuses_texts_without_a_known_word() -> None:
+    with pytest.raises(InputError, match="texts: the encoder knows no word of them; give other texts, or none"):
+        compress(static_encoder(), dimension=4, texts=["", "?!"])
+
+
 @pytest.mark.parametrize("layered", [deep_encoder, paper_encoder])
 def test_compress_refuses_layers(layered: Callable[[], StaticEncoder]) -> None:
     with pytest.raises(InputError, match=r"has layers after the sum of its token vectors; only one without layers"):

@@ -138,6 +138,10 @@ def offsets(begin: int, end: int) -> Callable[[Path], None]:
     return write
 
 
+def too_many_rows_without_a_value(path: Path) -> None:
+    path.write_bytes(header({TABLE: {"dtype": "F32", "shape": [2**62, 0], "data_offsets": [0, 0]}}))
+
+
 def one_that_is_not_finite(path: Path) -> None:
     vectors: Floats = static_encoder().table.copy()
     vectors[3, 1] = np.nan
@@ -156,6 +160,7 @@ def one_that_is_not_finite(path: Path) -> None:
         (lambda path: write_tensors(path, {"other": table(2, 2)}), r"has no tensor 'embeddings'"),
         (lambda path: write_tensors(path, {TABLE: table(2, 8)}), r"shape \(2, 8\), expected"),
         (lambda path: write_tensors(path, {TABLE: table(2, 8).astype(np.float64)}), "is F64, expected F32, F16, I8"),
+        (too_many_rows_without_a_value, r"'embeddings' has shape \(4611686018427387904, 0\), without a value"),
         (one_that_is_not_finite, "'embeddings' is not finite"),
         (lambda path: path.write_bytes(pickle.dumps({TABLE: table(2, 8)})), r"Pickled models .* are refused"),
     ],

@@ -225,6 +225,8 @@ def test_batches_change_nothing(encoder: StaticEncoder, capsys: pytest.CaptureFi
     np.testing.assert_array_equal(encoder.encode(texts, batch_size=700, show_progress_bar=True), expected)
     shown = capsys.readouterr().err.split("\r")
     assert shown[0] == "encode: 700 of 3,000 texts (23 %)" and shown[-1] == "encode: 3,000 of 3,000 texts (100 %)\n"
+    assert encoder.encode([], show_progress_bar=True).shape == (0, encoder.dimension)
+    assert capsys.readouterr().err == "encode: 0 of 0 texts (100 %)\n"
 
 
 def test_texts_without_a_known_word(encoder: StaticEncoder) -> None:
@@ -371,6 +373,10 @@ def test_saving_refuses_what_is_not_a_model(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work", encoding="utf-8")
     with pytest.raises(InputError, match=r"holds 'thesis\.txt', which is not part of a model"):
         encoder.save_pretrained(tmp_path)
+    for name, message in (("", "cannot be replaced as a whole"), ("a" * 256, "name too long.* give a shorter name")):
+        for save in (encoder.save_pretrained, encoder.save_onnx):
+            with pytest.raises(InputError, match=message):
+                save(name)
     with pytest.raises(InputError, match="is a file"):
         encoder.save_pretrained(tmp_path / "thesis.txt")
     assert (tmp_path / "thesis.txt").read_text(encoding="utf-8") == "years of work"

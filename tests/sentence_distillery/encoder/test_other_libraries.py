@@ -19,7 +19,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from sentence_distillery import InputError, StaticEncoder, load
 from sentence_distillery.encoder.compression import compress
-from sentence_distillery.encoder.exchange.text_rules import unknown_id
+from sentence_distillery.encoder.exchange.text_rules import TextRules, unknown_id
 from sentence_distillery.encoder.persistence.names import CONFIG, MODULES, SETTINGS, TOKENIZER, WEIGHTS
 from sentence_distillery.io.artifacts import read_tensors, write_json, write_tensors
 from sentence_distillery.io.ragged import Floats
@@ -338,6 +338,7 @@ IGNORED = "which sentence-transformers applies, and model2vec, which saved the m
         (_fewer_rows, r"model\.safetensors has \d+ token vectors, and the tokenizer ids up to \d+"),
         (_doubles, r"model\.safetensors: tensor 'embedding\.weight' is F64, expected F32"),
         (_model(unk_token="[NONE]"), r"tokenizer\.json: the unk_token of its model, '\[NONE\]', has no id"),
+        (_model(vocab={}), r"tokenizer\.json: the unk_token of its model, '\[UNK\]', has no id in its vocabulary"),
         (
             _model(type="BPE", merges=[], dropout=0.3),
             r"tokenizer\.json: the dropout of its model is 0\.3, so",
@@ -398,4 +399,7 @@ def test_the_unknown_token_of_any_tokenizer() -> None:
     assert unknown_id(Tokenizer(models.WordPiece(words, unk_token="[UNK]"))) == 1
     assert unknown_id(Tokenizer(models.BPE(words, []))) is None
     assert unknown_id(Tokenizer(models.Unigram([("storm", -1.0), ("port", -2.0), ("<unk>", -3.0)], unk_id=2))) == 2
-    assert unknown_id(Tokenizer(models.Unigram([("storm", -1.0)]))) is None
+    none = Tokenizer(models.Unigram([("storm", -1.0)]))
+    assert unknown_id(none) is None
+    with pytest.raises(InputError, match=r"cannot cut these texts: .*`unk_id` is missing\. Give its model an unknown"):
+        TextRules().token_ids(none, ["port"], 0)

@@ -109,6 +109,7 @@ def test_without_modules(student: Path, tmp_path: Path) -> None:
     [
         (".", r"The directory '\.' does not hold a model\. Give the path .* load\(\"released\"\)"),
         ("./no-such", r"'\./no-such' is not a directory on this machine\. Give the path .* load\(\"released\"\)"),
+        ("a" * 256, r"'a+' is not a directory: File name too long\. Give the path .* load\(\"released\"\)"),
         ("no/such/place", r"'no/such/place' is not a directory on this machine\. Give the path"),
     ],
 )

@@ -227,6 +227,7 @@ def test_documents_of_the_caller() -> None:
         ({"scores": [4.0, 2.0]}, "has 3 first sentences, 3 second ones and 2 scores"),
         ({"sentences2": ["a", "b"]}, "has 3 first sentences, 2 second ones and 3 scores"),
         ({"scale": (5.0, 0.0)}, "has the scale 5 to 0; give the lowest and then the highest"),
+        ({"scale": (0.0, np.inf)}, "has the scale 0 to inf; give the lowest and then the highest"),
         ({"scores": [4.0, 2.0, 5.5]}, r"pair 2 \(from 0\) has the score 5.5, outside 0 to 5"),
         ({"scores": [4.0, np.nan, 5.5]}, r"pair 1 \(from 0\) has the score nan, outside 0 to 5"),
         ({"sentences1": ["a", None, "c"]}, r"pair 1 \(from 0\) has None in place of a sentence"),

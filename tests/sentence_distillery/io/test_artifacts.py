@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from safetensors.numpy import save
@@ -226,6 +227,26 @@ def test_parent_is_a_file(kind: str, tmp_path: Path) -> None:
     assert files(tmp_path) == {"models": b"a file"}
 
 
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (".", r"^\. cannot be replaced as a whole; name a file or a directory in it\.$"),
+        ("", r"^\. cannot be replaced as a whole"),
+        ("a/..", r"^a/\.\. cannot be replaced as a whole"),
+        ("a" * 256, r"^a+ could not be written: File name too long\. .*; give a shorter name, then run again\.$"),
+        ("a" * 250, r"^a+ could not be written: File name too long\. .*; give a shorter name"),
+    ],
+)
+def test_names_that_cannot_be_written(
+    kind: str, name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        WRITERS[kind](Path(name))
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {"mae": [1.0, float("-inf")]}])
 @pytest.mark.fault(20)
 def test_json_refuses_what_it_has_no_word_for(value: object, tmp_path: Path) -> None:
@@ -313,6 +334,12 @@ def test_other_columns(schema: pa.Schema, message: str, tmp_path: Path) -> None:
         read_table(tmp_path / "words.parquet", schema)
 
 
+def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
+    pq.write_table(pa.table([["a"], ["b"]], names=["word", "word"]), tmp_path / "words.parquet")
+    with pytest.raises(InputError, match=r"words\.parquet has the column 'word' 2 times\. Restore or rebuild it\.$"):
+        read_table(tmp_path / "words.parquet", pa.schema([("word", pa.string())]))
+
+
 def test_parts_in_order(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no part-\*\.parquet\. Restore or rebuild it\.$"):
         table_parts(tmp_path)
@@ -366,6 +393,7 @@ def _header(header: object, data: bytes = b"\0" * 16) -> bytes:
         _header({"x": {"dtype": "F32", "shape": [4], "data_offsets": [8, 4]}}),
         _header({"x": {"dtype": "F32", "shape": [400], "data_offsets": [0, 16]}}),
         _header({"x": {"dtype": "F32", "shape": [2**62, 4], "data_offsets": [0, 16]}}),
+        _header({"x": {"dtype": "F32", "shape": [2**62, 0], "data_offsets": [0, 0]}}),
         _header({"x": {"dtype": "F99", "shape": [4], "data_offsets": [0, 16]}}),
         save({"x": np.zeros(4, dtype=np.float32)})[:-1],
     ],

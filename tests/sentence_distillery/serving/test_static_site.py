@@ -143,6 +143,8 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "thesis.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match=r"holds 'thesis.txt', which is not part of a page"):
         static_site.check_directory(tmp_path)
+    with pytest.raises(InputError, match="could not be written: File name too long"):
+        static_site.check_directory(tmp_path / ("a" * 256))
     with pytest.raises(InputError, match="this one is of kind deep"):
         static_site.check_encoder(deep_encoder())
     monkeypatch.setattr(static_site, "ENCODER", "absent.js")

@@ -127,8 +127,9 @@ def broken(bert: Path, tmp_path: Path) -> Path:
 
 
 def refused(directory: Path, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as told:
         load_encoder(teacher(directory))
+    assert "\n" not in str(told.value)
 
 
 @pytest.mark.fault(21)
@@ -156,6 +157,11 @@ def another_width(directory: Path) -> None:
     (directory / "config.json").write_text(json.dumps(config | {"intermediate_size": 20}), encoding="utf-8")
 
 
+def of_another_kind(directory: Path) -> None:
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    (directory / "config.json").write_text(json.dumps(config | {"model_type": "model2vec"}), encoding="utf-8")
+
+
 def without(tensor: str) -> Callable[[Path], None]:
     def change(directory: Path) -> None:
         tensors = load((directory / WEIGHTS).read_bytes())
@@ -172,6 +178,8 @@ def without(tensor: str) -> Callable[[Path], None]:
         (an_oversized_header, "does not load as an encoder"),
         (truncated_weights, "does not load as an encoder"),
         (another_width, "does not load as an encoder"),
+        (of_another_kind, r"does not load as an encoder: ValueError: .* type `model2vec` but .*, or write its vectors"),
+        (lambda directory: (directory / "tokenizer.json").write_text("{}"), "as an encoder: KeyError: .* Restore its"),
         (lambda directory: (directory / "config.json").unlink(), "does not load as an encoder"),
         (lambda directory: (directory / WEIGHTS).write_bytes(POINTER + b"v1\n"), "is a pointer of Git LFS"),
         (without("encoder.layer.1.output.dense.weight"), r"lacks 1 tensors, the first is 'encoder\.layer\.1\.output"),

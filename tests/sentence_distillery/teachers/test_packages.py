@@ -49,6 +49,13 @@ def test_joined(parts: list[Path], bert: Path) -> None:
     assert load_encoder(teacher("package:tiny")).fingerprint == encoder.fingerprint
 
 
+def test_a_cache_that_cannot_be_written(parts: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("a_file").touch()
+    monkeypatch.setenv("DISTILLERY_CACHE", "a_file/cache")
+    with pytest.raises(InputError, match=r"The cache, a_file/cache, cannot be written: .* or set DISTILLERY_CACHE"):
+        load_encoder(teacher("package:tiny"))
+
+
 def test_parts_that_do_not_fit(parts: list[Path]) -> None:
     parts[1].write_bytes(parts[0].read_bytes())
     with pytest.raises(InputError, match=r"The 2 packages of 'tiny' are not an archive: .*; install them again"):

@@ -188,6 +188,7 @@ def test_what_is_not_known_is_refused(tmp_path: Path) -> None:
             r"modules\.json cannot be read: the whole file: .* valid list",
         ),
         ("1_Pooling/config.json", lambda found: found | {"pooling_mode": "median"}, r"unknown pooling 'median'; known"),
+        ("1_Pooling/config.json", lambda found: found | {"pooling_mode": 5}, r"unknown pooling '5'; known"),
         ("2_Dense/config.json", lambda found: found | {"activation_function": "x.Swish"}, r"unknown activation"),
         ("config_sentence_transformers.json", lambda found: found | {"default_prompt_name": "q"}, r"prompt 'q' is not"),
         ("2_Dense/config.json", lambda found: found | {"out_features": 9}, r"does not hold the weights of a dense"),

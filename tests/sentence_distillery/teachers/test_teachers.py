@@ -64,6 +64,7 @@ def test_a_function(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_function_whose_source_is_pinned(module: Path) -> None:
     right = hashlib.sha256(MODULE.encode()).hexdigest()
     refuse_unfit(a_function(sha256=right))
+    refuse_unfit(a_function(sha256=right.upper()))
     with pytest.raises(TeacherError, match=f"own_teacher:embed has the SHA-256 {right}, but 00 is pinned") as caught:
         refuse_unfit(a_function(sha256="00"))
     assert (caught.value.field, caught.value.value) == ("sha256", "00")
@@ -116,6 +117,19 @@ def test_a_function_of_a_session() -> None:
 def test_a_module_that_is_no_function(module: Path) -> None:
     module.write_text("embed = 1\n")
     with pytest.raises(InputError, match="own_teacher:embed is 1, not a function"):
+        refuse_unfit(a_function())
+
+
+def test_an_array_that_is_no_function(module: Path) -> None:
+    module.write_text("import numpy\nembed = numpy.zeros((9, 9))\n")
+    with pytest.raises(InputError, match=r"own_teacher:embed is array\(.*…, not a function; name one") as told:
+        refuse_unfit(a_function())
+    assert "\n" not in str(told.value)
+
+
+def test_a_module_that_does_not_run(module: Path) -> None:
+    module.write_text("embed = undefined\n")
+    with pytest.raises(InputError, match=r"cannot be imported \(NameError: name 'undefined' is not defined\); put"):
         refuse_unfit(a_function())
 
 
@@ -198,7 +212,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no column 'vector' \(it has text, embedding\); rename a column"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
     pq.write_table(pa.table([["a"], [[1.0]], [[1.0]]], names=["text", "vector", "vector"]), path)
-    with pytest.raises(InputError, match="has the column 'vector' more than once; rename all but one"):
+    with pytest.raises(InputError, match="has the column 'vector' 2 times; rename or remove all but one"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
     damaged = write(path, ["a"], [[1]])
     path.write_bytes(b"PAR1" + bytes(20) + path.read_bytes()[24:])

@@ -240,6 +240,7 @@ def test_judgements_of_nothing(here: Path) -> None:
         ({"columns": {"sentence1": "a"}}, "mine: columns lacks 'score'; it needs score, sentence1, sentence2"),
         ({"scale": None}, r"mine: scale must be \[lowest, highest\] for the task sts, and null for other tasks"),
         ({"scale": [5, 0]}, r"mine: scale = \[5.0, 0.0\] does not begin with the lower score"),
+        ({"scale": [0, 1e39]}, r"mine: scale = \[0.0, 1e\+39\] .* is not within -1e\+38 to 1e\+38"),
         ({"task": "reranking"}, "Input should be 'sts', 'pair_classification', 'classification', 'clustering' or "),
         ({"task": "clustering"}, "mine: columns lacks 'label'; it needs label, text"),
         ({"name": "My set"}, "String should match pattern"),
