@@ -21,8 +21,7 @@ from sentence_distillery import distill
 from sentence_distillery.distillation import static_student
 from sentence_distillery.evaluation.protocols.neighbours import recalls
 from sentence_distillery.evaluation.protocols.similarity import similarity
-from sentence_distillery.evaluation.results import Result, write_results
-from sentence_distillery.evaluation.seed_spread import over_seeds
+from sentence_distillery.evaluation.results import Result, over_seeds, write_results
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.teachers.transformer import find_model
 

@@ -32,7 +32,7 @@ from reproductions.systems.weighted import embed, fit_schemes
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.present import read_corpus
-from sentence_distillery.evaluation.protocols.metrics import similarity_figures
+from sentence_distillery.evaluation.protocols.similarity import similarity_figures
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.io.counters import Counters

@@ -16,8 +16,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from sentence_distillery.evaluation import intervals as bootstrap
-from sentence_distillery.evaluation.protocols.metrics import as_printed, on_five
-from sentence_distillery.evaluation.protocols.similarity import why_not_predicted
+from sentence_distillery.evaluation.protocols.similarity import as_printed, on_five, why_not_predicted
 from sentence_distillery.evaluation.sets.data import PairSet, Split
 from sentence_distillery.io.artifacts import read_json, unreadable
 from sentence_distillery.io.ragged import Floats

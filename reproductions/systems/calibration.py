@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.evaluation.protocols.metrics import on_five
+from sentence_distillery.evaluation.protocols.similarity import on_five
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure, Unavailable
 

@@ -12,9 +12,8 @@ from reproductions.systems.registry import Loader
 from reproductions.systems.systems import TOKENS, StudentSystem, System, WordSystem, features, means
 from reproductions.systems.weighted import Scheme, embed, fit_schemes, save_schemes
 from sentence_distillery.evaluation.present import sample
-from sentence_distillery.evaluation.protocols.metrics import on_five, similarity_figures
 from sentence_distillery.evaluation.protocols.sgd import PROTOCOL, SENTIMENT_METRICS, classify
-from sentence_distillery.evaluation.protocols.similarity import correlations, cosines
+from sentence_distillery.evaluation.protocols.similarity import correlations, cosines, on_five, similarity_figures
 from sentence_distillery.evaluation.results import Result, as_result, count
 from sentence_distillery.evaluation.scoring import speed
 from sentence_distillery.evaluation.sets.data import DocumentSet, PairSet

@@ -39,8 +39,7 @@ from sentence_distillery.distillation.static_student import (
 from sentence_distillery.encoder.lexical import SEARCH_WEIGHT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, static_tokenizer
-from sentence_distillery.evaluation.protocols.metrics import similarity_figures
-from sentence_distillery.evaluation.protocols.similarity import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines, similarity_figures
 from sentence_distillery.evaluation.sets.data import BenchmarkData, PairSet, Split
 from sentence_distillery.io.artifacts import InputError, read_json, read_table, table_parts, write_rows
 from sentence_distillery.io.checksums import is_there

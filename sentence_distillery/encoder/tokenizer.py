@@ -18,15 +18,12 @@ between characters that are not letters or digits; an emoji may stand anywhere.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from tokenizers import AddedToken, Regex, Tokenizer
-from tokenizers.models import WordLevel, WordPiece
-from tokenizers.normalizers import Lowercase, Replace
-from tokenizers.normalizers import Sequence as Normalizers
-from tokenizers.pre_tokenizers import BertPreTokenizer, Split
-from tokenizers.pre_tokenizers import Sequence as PreTokenizers
+from tokenizers import AddedToken, Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from sentence_distillery.encoder.native.characters import CONTINUATION as CONTINUATION
 from sentence_distillery.encoder.native.characters import LONGEST, LONGEST_RUN, normalizer
@@ -84,7 +81,7 @@ def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
         >>> static_tokenizer(["[UNK]", "c#", "c"]).encode("C# or C").tokens
         ['c#', '[UNK]', 'c']
     """
-    ids = _numbered(vocabulary)
+    ids = numbered(vocabulary)
     unspaced = any(token.startswith(CONTINUATION) and UNSPACED.search(token) for token in vocabulary)
     longest = LONGEST_RUN if unspaced else LONGEST
     tokenizer = Tokenizer(WordPiece(ids, unk_token=UNKNOWN, max_input_chars_per_word=longest))
@@ -97,26 +94,8 @@ def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
     return tokenizer
 
 
-def _numbered(vocabulary: Sequence[str]) -> dict[str, int]:
+def numbered(vocabulary: Sequence[str]) -> dict[str, int]:
     """Return the id of each token; raises ValueError if the first one is not the unknown token."""
     if vocabulary[0] != UNKNOWN:
         raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
     return {token: index for index, token in enumerate(vocabulary)}
-
-
-def content_tokenizer(vocabulary: Sequence[str], stop_words: Iterable[str]) -> Tokenizer:
-    """Make a word-level tokenizer that cuts as `corpus.text.content_tokens(tokenize(...))` does, stop words left out.
-
-    One difference is left: a capital sigma that ends a word becomes σ here and ς in Python. Raises ValueError if the
-    first entry of the vocabulary is not the unknown token, which each content word gets that is not listed.
-    """
-    tokenizer = Tokenizer(WordLevel(_numbered(vocabulary), unk_token=UNKNOWN))
-    # As in corpus.text, of which the \w of Oniguruma lacks ½; the code points left out select glyphs.
-    letter = r"[\p{L}\p{N}\p{Mn}\p{Mc}&&[^\x{FE00}-\x{FE0F}\x{E0100}-\x{E01EF}]]"
-    clitic = f"'s(?!{letter})"
-    possessive = Regex(rf"{letter}+(?:(?!{clitic})'{letter}+)*\K{clitic}")
-    word = Regex(f"{letter}+(?:'{letter}+)*")
-    stop_word = Regex(f"^(?:{'|'.join(sorted(stop_words, reverse=True))})$")
-    tokenizer.normalizer = Normalizers([Lowercase(), Replace("’", "'"), Replace(possessive, " ")])
-    tokenizer.pre_tokenizer = PreTokenizers([Split(word, "removed", invert=True), Split(stop_word, "removed")])
-    return tokenizer

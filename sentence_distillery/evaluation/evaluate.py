@@ -2,7 +2,7 @@
 
 The type of task of a set decides how it is scored: sentence_distillery/evaluation/tasks.py has them all. The cosine of
 each pair is compared with its human rating, for instance (Pearson, Spearman, and MAE on a scale of 0 to 5, as
-protocols/metrics.py defines them). An undefined figure has its reason in place of a number.
+protocols/similarity.py defines them). An undefined figure has its reason in place of a number.
 """
 
 from collections.abc import Callable, Sequence

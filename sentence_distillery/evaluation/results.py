@@ -12,6 +12,8 @@ place of the value, as `undefined: <reason>`.
 
 import csv
 import math
+import statistics
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
@@ -210,3 +212,22 @@ READERS: dict[str, Callable[[str], Any]] = dict.fromkeys(("value", "published", 
 READERS |= dict.fromkeys(("n", "seeds", "left_out"), int)
 NEEDED = ("n", "seeds")
 READERS |= {"weight": partial(_number_or_name, float), "seed": partial(_number_or_name, int)}
+
+
+def over_seeds(own: Iterable[Result], others: Sequence[Iterable[Result]]) -> list[Result]:
+    """Return the mean of every figure that the run and all other seeds have with the same n, and its spread.
+
+    The spread is the standard deviation of the sample, sqrt(sum (x - mean)^2 / (n - 1)).
+    """
+    values: dict[tuple[str, str, str, str, str, int], list[float]] = defaultdict(list)
+    for result in (*(result for results in others for result in results), *own):
+        if result.number is not None:
+            key = (result.system, result.dataset, result.split, result.protocol, result.metric, result.n)
+            values[key].append(result.number)
+
+    # A figure that one seed lacks has no spread that could be compared.
+    return [
+        Result(*key[:5], value=statistics.mean(figures), n=key[5], seeds=len(figures), spread=statistics.stdev(figures))
+        for key, figures in values.items()
+        if others and len(figures) == len(others) + 1
+    ]

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.evaluate import Encoder, embed, unit
 from sentence_distillery.evaluation.present import clean_corpus, document_sets, pair_sets, sample, task_sets
-from sentence_distillery.evaluation.protocols.metrics import as_printed, on_five
 from sentence_distillery.evaluation.protocols.sgd import PROTOCOL as SGD
-from sentence_distillery.evaluation.protocols.similarity import cosines
+from sentence_distillery.evaluation.protocols.similarity import as_printed, cosines, on_five
 from sentence_distillery.evaluation.results import Result, as_result, count
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet
 from sentence_distillery.evaluation.tasks import Embed, TaskSet, scored

@@ -31,12 +31,11 @@ from sentence_distillery.evaluation.protocols import pair_classification as labe
 from sentence_distillery.evaluation.protocols import sgd
 from sentence_distillery.evaluation.protocols.classification import Classification, Labelled, few_shot, full
 from sentence_distillery.evaluation.protocols.clustering import Clustering, clustering
-from sentence_distillery.evaluation.protocols.metrics import as_printed, on_five, similarity_figures
 from sentence_distillery.evaluation.protocols.pair_classification import PairClassification, pair_classification
 from sentence_distillery.evaluation.protocols.reranking import Reranking, reranking
 from sentence_distillery.evaluation.protocols.retrieval import Retrieval, retrieval
 from sentence_distillery.evaluation.protocols.sgd import NEGATIVE, POSITIVE
-from sentence_distillery.evaluation.protocols.similarity import cosines
+from sentence_distillery.evaluation.protocols.similarity import as_printed, cosines, on_five, similarity_figures
 from sentence_distillery.evaluation.results import Measure
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
 from sentence_distillery.evaluation.sets.options import SCORES, is_scale

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sentence_distillery.evaluation.results import Result
-from sentence_distillery.evaluation.seed_spread import over_seeds
+from sentence_distillery.evaluation.results import Result, over_seeds
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.headline import STUDENT, Found

@@ -13,8 +13,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sentence_distillery.evaluation.results import Result, is_speed
-from sentence_distillery.evaluation.seed_spread import over_seeds
+from sentence_distillery.evaluation.results import Result, is_speed, over_seeds
 from sentence_distillery.io.artifacts import finite, given, read_rows, unreadable
 from sentence_distillery.reporting import charts, tables
 from sentence_distillery.reporting.domain import domain_section

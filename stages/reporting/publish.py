@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reproductions.saved_matrix import Paraphrase, keep_curves, keep_matrix
-from sentence_distillery.evaluation.results import read_results, write_results
-from sentence_distillery.evaluation.seed_spread import over_seeds
+from sentence_distillery.evaluation.results import over_seeds, read_results, write_results
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.checksums import ledger
 from sentence_distillery.runtime.machine import machine

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from reproductions.paper1.word_vectors.model import WordVectors
 from reproductions.paper1.word_vectors.options import PaperStudentOptions
+from reproductions.paper1.word_vectors.tokenizer import content_tokenizer
 from sentence_distillery.corpus.text import STOP_WORDS
 from sentence_distillery.distillation.student import (
     LabelledCorpus,
@@ -28,7 +29,7 @@ from sentence_distillery.distillation.student import (
     watching,
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer
+from sentence_distillery.encoder.tokenizer import UNKNOWN
 from sentence_distillery.evaluation.sets.data import PairSet
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats

@@ -3,7 +3,9 @@
     cos = u v / (|u| |v|)      pearson = cov(cos, rating) / (sd(cos) sd(rating))      spearman = pearson of the ranks
 
 As MTEB does (`cosine_pearson` and `cosine_spearman` of its task type STS). Equal cosines have their mean rank. Spearman
-is the figure to quote.
+is the figure to quote. Paper 1 also has the mean absolute error on a scale of 0 to 5, to which it maps cosines:
+
+    MAE = mean |2.5 (cos + 1) - rating|        (equations 14 and 15)
 """
 
 from dataclasses import dataclass
@@ -86,3 +88,28 @@ def why_not_predicted(predicted: Floats) -> Unavailable | None:
     if np.ptp(predicted) <= ALIKE:
         return Unavailable("all predictions are alike")
     return None
+
+
+def on_five(ratings: NDArray[np.float32], scale: tuple[float, float]) -> NDArray[np.float32]:
+    """Map ratings from `scale` = (lowest, highest) to 0-5.
+
+    >>> on_five(np.array([1, 3, 5], np.float32), (1.0, 5.0)).tolist()
+    [0.0, 2.5, 5.0]
+    """
+    low, high = scale
+    return (ratings - low) * np.float32(5.0 / (high - low))
+
+
+def as_printed(cosines: Floats) -> Floats:
+    """Map cosines to 0-5 as paper 1 does."""
+    return 2.5 * (cosines + 1.0)
+
+
+def similarity_figures(
+    predicted: Floats, ratings: NDArray[np.float32], scale: tuple[float, float]
+) -> dict[str, Figure]:
+    """Compute Pearson, Spearman and MAE of `predicted` cosines; `ratings` are on `scale` = (lowest, highest)."""
+    figures = correlations(predicted, ratings)
+    if len(ratings) and np.isfinite(predicted).all() and np.isfinite(ratings).all():
+        return figures | {"mae": float(np.abs(as_printed(predicted) - on_five(ratings, scale)).mean())}
+    return figures | {"mae": figures["pearson"]}  # for the same reason

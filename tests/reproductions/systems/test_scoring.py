@@ -23,8 +23,7 @@ from reproductions.systems.scoring import (
 )
 from reproductions.systems.systems import StudentSystem, TeacherSystem, WordSystem
 from reproductions.systems.weighted import embed, fit_schemes
-from sentence_distillery.evaluation.protocols.metrics import similarity_figures
-from sentence_distillery.evaluation.protocols.similarity import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines, similarity_figures
 from sentence_distillery.evaluation.scoring import FIRST_SAMPLE, RUNS, speed
 from sentence_distillery.evaluation.sets.data import DocumentSet, PairSet
 from sentence_distillery.io.ragged import TokenIds

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from reproductions.paper1.word_vectors.model import WordVectors
+from reproductions.paper1.word_vectors.tokenizer import content_tokenizer
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
 from sentence_distillery.distillation.export import export
@@ -19,7 +20,7 @@ from sentence_distillery.distillation.soft_labels import TEACHER, WORDS
 from sentence_distillery.distillation.vocabulary import count_words
 from sentence_distillery.encoder.native import loading
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
-from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer, static_tokenizer
+from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.encoder.tokens import Tokens
 from sentence_distillery.evaluation.sets.data import EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
 from sentence_distillery.io.artifacts import write_json, write_table

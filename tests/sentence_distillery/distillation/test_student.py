@@ -19,8 +19,7 @@ from sentence_distillery.distillation.soft_labels import TEACHER
 from sentence_distillery.distillation.student import TrainedStudent, relational_remedy
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
-from sentence_distillery.evaluation.protocols.metrics import similarity_figures
-from sentence_distillery.evaluation.protocols.similarity import cosines
+from sentence_distillery.evaluation.protocols.similarity import cosines, similarity_figures
 from sentence_distillery.evaluation.sets.data import PAIRS, BenchmarkData
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import TokenIds

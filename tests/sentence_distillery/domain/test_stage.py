@@ -16,9 +16,8 @@ from sentence_distillery.domain.measures import METRICS
 from sentence_distillery.domain.pool import DRAWN, POOL
 from sentence_distillery.domain.pool import METRICS as METRICS_FILE
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
-from sentence_distillery.evaluation.results import read_results
+from sentence_distillery.evaluation.results import over_seeds, read_results
 from sentence_distillery.evaluation.scoring import draws
-from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.evaluation.sets.data import BenchmarkData
 from sentence_distillery.io.artifacts import read_json, write_json
 from sentence_distillery.io.unavailable import Unavailable

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 
+from reproductions.paper1.word_vectors.tokenizer import content_tokenizer
 from sentence_distillery.encoder import core, threads
 from sentence_distillery.encoder.persistence.names import TABLE, WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import content_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_tensors
 from sentence_distillery.io.errors import POINTER
 from sentence_distillery.io.ragged import Floats

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from reproductions.paper1.word_vectors.tokenizer import content_tokenizer
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
 from sentence_distillery.encoder.native.characters import LONGEST, LONGEST_RUN
 from sentence_distillery.encoder.tokenizer import (
     UNKNOWN,
-    content_tokenizer,
     static_tokenizer,
     words,
 )

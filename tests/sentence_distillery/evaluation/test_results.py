@@ -14,11 +14,11 @@ from sentence_distillery.evaluation.results import (
     MODEL_SOUP,
     Result,
     export_results,
+    over_seeds,
     read_results,
     write_results,
 )
 from sentence_distillery.evaluation.scoring import headline
-from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.unavailable import Figure, Unavailable
 

@@ -28,10 +28,16 @@ from sentence_distillery.domain.measures import FEWEST, Reference, measures
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.evaluation import intervals as bootstrap
 from sentence_distillery.evaluation.evaluate import evaluate, main_result
-from sentence_distillery.evaluation.protocols.metrics import similarity_figures
 from sentence_distillery.evaluation.protocols.ranking import Judgements
-from sentence_distillery.evaluation.results import Result, as_result, export_results, read_results, write_results
-from sentence_distillery.evaluation.seed_spread import over_seeds
+from sentence_distillery.evaluation.protocols.similarity import similarity_figures
+from sentence_distillery.evaluation.results import (
+    Result,
+    as_result,
+    export_results,
+    over_seeds,
+    read_results,
+    write_results,
+)
 from sentence_distillery.evaluation.sets.data import DocumentSet, PairSet, QuerySet
 from sentence_distillery.evaluation.tasks import MAIN, TASKS, TaskSet
 from sentence_distillery.io.artifacts import InputError, write_json

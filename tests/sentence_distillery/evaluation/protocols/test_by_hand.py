@@ -17,12 +17,11 @@ from sentence_distillery.evaluation import protocols
 from sentence_distillery.evaluation.protocols import classification, sgd
 from sentence_distillery.evaluation.protocols.classification import Labelled, few_shot, full
 from sentence_distillery.evaluation.protocols.clustering import clustering
-from sentence_distillery.evaluation.protocols.metrics import similarity_figures
 from sentence_distillery.evaluation.protocols.pair_classification import pair_classification
 from sentence_distillery.evaluation.protocols.ranking import Index, Judgements
 from sentence_distillery.evaluation.protocols.reranking import reranking
 from sentence_distillery.evaluation.protocols.retrieval import retrieval
-from sentence_distillery.evaluation.protocols.similarity import cosines, similarity
+from sentence_distillery.evaluation.protocols.similarity import cosines, similarity, similarity_figures
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 
