@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -9,7 +11,8 @@ from reproductions.docs.tables.runs import table_of_run as table
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Figure, Unavailable
-from stages.reporting.publish import keep_run
+from stages import paths
+from stages.reporting.publish import keep_run, publish_run
 
 
 def rows(system: str, value: Figure, speed: Figure) -> list[Result]:
@@ -47,3 +50,14 @@ def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path) -> No
     assert len(read_results(kept)) == 3
     with pytest.raises(InputError, match=r"/4\.csv cannot be read"):
         keep_run([results], [*seeds, tmp_path / "4.csv"], kept, "a command", "2026-11-21")
+
+
+def test_a_run_is_kept_with_its_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_results(paths.PAPER1_RESULTS, rows("GloVe", 0.5, 100.0))
+    write_results(paths.ALL_SYSTEMS, rows("student", 0.7, 100.0))
+    write_results(paths.SEEDS / "3.csv", rows("student", 0.8, 100.0))
+    params: Any = SimpleNamespace(name="mine", seeds=SimpleNamespace(values=[3]))
+    publish_run(params, "make run", "2026-11-21")
+    found = {(row.system, row.metric, row.seeds): row.number for row in read_results(paths.RUNS / "mine.csv")}
+    assert found["GloVe", "pearson", 1] == 0.5 and found["student", "pearson", 2] == pytest.approx(0.75)
