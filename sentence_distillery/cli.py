@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, check_target
 from sentence_distillery.io.errors import options_from
 
 if TYPE_CHECKING:
@@ -320,6 +320,7 @@ def clean(options: argparse.Namespace) -> None:
     cleaning = CLEAN.model_copy(update={"language": options.language})
     counters = Counters("sentences")
     reading = _reading(options)
+    check_target(options.output)
     for given in options.texts:
         if options.output.resolve() in (Path(given).resolve(), *Path(given).resolve().parents):
             raise InputError(f"--output {options.output} holds {given}, which is read; name another directory.")

@@ -38,7 +38,7 @@ from sentence_distillery.evaluation.protocols.sgd import NEGATIVE, POSITIVE
 from sentence_distillery.evaluation.protocols.similarity import as_printed, cosines, on_five, similarity_figures
 from sentence_distillery.evaluation.results import Measure
 from sentence_distillery.evaluation.sets.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
-from sentence_distillery.evaluation.sets.options import SCORES, is_scale
+from sentence_distillery.evaluation.sets.records import SCORES, is_scale
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure

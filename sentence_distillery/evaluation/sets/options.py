@@ -4,10 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from sentence_distillery.evaluation.sets.records import SCORES, is_scale
 from sentence_distillery.io.options import Section
 
-LARGEST_SCORE = 1e38  # so that float32 has the difference of two scores
-SCORES = f"-{LARGEST_SCORE:g} to {LARGEST_SCORE:g}"
 OwnTask = Literal["sts", "pair_classification", "classification", "clustering", "retrieval"]
 # task -> (files that it needs, files that it may have, columns of these)
 NEEDS: dict[OwnTask, tuple[set[str], set[str], set[str]]] = {
@@ -51,15 +50,6 @@ class OwnBenchmark(Section):
                 "swap the two, or give other ones"
             )
         return self
-
-
-def is_scale(low: float, high: float) -> bool:
-    """Tell whether scores can be from `low` to `high`: finite, the lower one first, and not too large for float32.
-
-    >>> is_scale(0.0, 5.0), is_scale(5.0, 0.0), is_scale(0.0, float("inf"))
-    (True, False, False)
-    """
-    return -LARGEST_SCORE <= low < high <= LARGEST_SCORE
 
 
 def _check_keys(what: str, found: set[str], needed: set[str], possible: set[str]) -> None:

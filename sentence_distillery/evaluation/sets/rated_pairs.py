@@ -9,7 +9,7 @@ import numpy as np
 from sentence_distillery.corpus.tables.formats import WHOLE, NoColumnError, Row, read_rows
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read
 from sentence_distillery.evaluation.sets.data import PairSet
-from sentence_distillery.evaluation.sets.options import LARGEST_SCORE, SCORES, is_scale
+from sentence_distillery.evaluation.sets.records import LARGEST_SCORE, SCORES, is_scale
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.errors import option
 

@@ -13,6 +13,17 @@ from typing import Literal, NamedTuple
 EVERY_SPLIT = "all"
 Kind = Literal["pairs", "words", "documents", "queries"]  # of the rows of a set
 TaskType = Literal["sts", "pair_classification", "classification", "clustering", "retrieval", "reranking"]
+LARGEST_SCORE = 1e38  # so that float32 has the difference of two scores
+SCORES = f"-{LARGEST_SCORE:g} to {LARGEST_SCORE:g}"
+
+
+def is_scale(low: float, high: float) -> bool:
+    """Tell whether scores can be from `low` to `high`: finite, the lower one first, and not too large for float32.
+
+    >>> is_scale(0.0, 5.0), is_scale(5.0, 0.0), is_scale(0.0, float("inf"))
+    (True, False, False)
+    """
+    return -LARGEST_SCORE <= low < high <= LARGEST_SCORE
 
 
 class BadDataError(ValueError):
