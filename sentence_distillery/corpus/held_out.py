@@ -37,10 +37,10 @@ def read_pool(file: Path) -> pa.Table | None:
 
 
 def _number(column: str, text: str) -> int:
-    """Read a whole number of a pool; raises ValueError if it is none, or beyond what the column holds."""
+    """Read a number of a pool, 0 or more; raises ValueError if it is none, or beyond what the column holds."""
     largest = int(np.iinfo(HELD_OUT.field(column).type.to_pandas_dtype()).max)
-    if abs(number := int(text)) > largest:
-        raise ValueError(f"{text} is beyond {largest:,}")
+    if not 0 <= (number := int(text)) <= largest:
+        raise ValueError(f"{text} is not between 0 and {largest:,}")
     return number
 
 

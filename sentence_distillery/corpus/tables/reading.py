@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sentence_distillery.corpus.schema import DROPPED_FILE
+from sentence_distillery.corpus.schema import DROPPED_FILE, HELD_OUT_FILE
 from sentence_distillery.corpus.tables.decoding import (
     COMPRESSED,
     HEAD,
@@ -48,7 +48,7 @@ from sentence_distillery.io.places import is_there
 HIDDEN_FILES = "hidden files ignored"
 LOST_LINKS = "links that lead nowhere ignored"
 SPECIAL_FILES = "pipes, devices and the like ignored"
-DROPPED_TEXTS = "lists of dropped texts ignored"
+BESIDE_PARTS = {DROPPED_FILE: "lists of dropped texts ignored", HELD_OUT_FILE: "held-out texts ignored"}
 READ_AS = {"lines": "text", "csv": "csv", "tsv": "tsv", "json": "jsonl", "parquet": "parquet", "feather": "feather"}
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ def files_in(path: Path, ignored: Counter[str] | None = None) -> list[Path]:
     """List the files below a directory, sorted by name, or the file itself.
 
     `ignored` counts, by reason, what is left out of a directory: hidden files, those in hidden directories and what
-    macOS and Office leave beside files; links that lead nowhere; pipes and devices; what a crawl or `clean` dropped.
+    macOS and Office leave beside files; links that lead nowhere; pipes and devices; what a crawl or `clean` left out.
     """
     if not path.is_dir():
         return [path]
@@ -94,8 +94,8 @@ def files_in(path: Path, ignored: Counter[str] | None = None) -> list[Path]:
 
 def _ignored_as(file: Path, parts: Sequence[str]) -> str | None:
     if file.is_dir() or file.is_file():
-        if file.name == DROPPED_FILE and any(file.parent.glob("part-*.parquet")):
-            return DROPPED_TEXTS
+        if file.name in BESIDE_PARTS and any(file.parent.glob("part-*.parquet")):
+            return BESIDE_PARTS[file.name]
         hidden = any(part.startswith((".", "~$")) or part == "__MACOSX" for part in parts)
         return HIDDEN_FILES if hidden and not file.is_dir() else None
     return SPECIAL_FILES if file.exists() else LOST_LINKS
@@ -128,8 +128,8 @@ def _readable(path: Path, reading: Reading) -> list[Path]:
         return [path]
     ignored: Counter[str] = Counter()
     files = [file for file in files_in(path, ignored) if reading.read_as or format_of(file)]
-    if ignored[DROPPED_TEXTS]:
-        log.info("%s beside part-*.parquet in %s lists what was dropped, and is not read", DROPPED_FILE, path)
+    for name in (name for name, reason in BESIDE_PARTS.items() if ignored[reason]):
+        log.info("%s beside part-*.parquet in %s has what was dropped or held out, and is not read", name, path)
     if not files:
         raise InputError(f"{path} has no file of a known format; use {', '.join(SUFFIXES)}.")
     return files

@@ -123,7 +123,7 @@ def test_a_damaged_pool(tmp_path: Path) -> None:
     file = tmp_path / "pool.csv"
     file.write_text("document,position,text\n", encoding="utf-8")
     assert read_pool(file) is None
-    for numbers in ("one,0", f"{2**63},0", f"1,{2**31}"):
+    for numbers in ("one,0", "-1,0", f"{2**63},0", f"1,{2**31}"):
         file.write_text(f"document,position,text\n{numbers},A storm.\n", encoding="utf-8")
         with pytest.raises(InputError, match=r"pool\.csv"):
             read_pool(file)

@@ -463,10 +463,11 @@ def test_a_table_in_memory_of_a_batch(tmp_path: Path) -> None:
         assert {len(batch) for batch in table.batches} == {500}
 
 
-def test_what_a_crawl_dropped_is_no_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """regression: a directory that a crawl wrote was refused, since its dropped.parquet has no column `text`."""
-    for name, column in (("part-00000", "text"), ("dropped", "reason")):
+def test_what_was_dropped_or_held_out_is_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """regression: a directory that a crawl wrote was refused; held-out texts of `clean` were trained on."""
+    for name, column in (("part-00000", "text"), ("dropped", "reason"), ("held_out", "text")):
         write_table(tmp_path / f"{name}.parquet", pa.table({column: ["A storm."]}))
     with caplog.at_level("INFO"):
         assert list(read_articles(tmp_path, Reading())) == [("part-00000", "A storm.")]
-    assert caplog.text.count("dropped.parquet beside part-*.parquet in") == 1
+    for name in ("dropped", "held_out"):
+        assert caplog.text.count(f"{name}.parquet beside part-*.parquet in") == 1
