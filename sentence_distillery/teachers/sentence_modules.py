@@ -3,7 +3,7 @@
     modules.json                           the modules in their order: Transformer, Pooling, Dense, Normalize
     1_Pooling/config.json                  how the token outputs are pooled
     2_Dense/config.json, model.safetensors a linear layer and an activation, one folder each
-    sentence_bert_config.json              the maximum length, and whether texts are lower-cased
+    sentence_bert_config.json              the maximum length, and whether texts are lower-cased; or another of ABOUT
     config_sentence_transformers.json      prompts, such as `query: `, and which one is the default
 
 An encoder without modules.json is a mean over its tokens. One with a module or a pooling that is not listed here is
@@ -36,6 +36,11 @@ from sentence_distillery.teachers.pooling import weighted_mean
 
 MODULES = "modules.json"
 WEIGHTS = "model.safetensors"
+WEIGHTS_INDEX = f"{WEIGHTS}.index.json"  # of weights in several files: the file of each tensor
+ABOUT = [  # names that versions of sentence-transformers gave one file, by the kind of model
+    f"sentence_{kind}_config.json"
+    for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+]
 FORMER = {  # keys of former versions of 1_Pooling/config.json, in the order in which their vectors are joined
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -52,6 +57,12 @@ class Module(Content):
 
     type: str
     path: str
+
+
+class WeightsIndex(Content):
+    """The file of each tensor."""
+
+    weight_map: dict[str, str]
 
 
 class Settings(Content):
@@ -164,7 +175,7 @@ def read_modules(directory: Path) -> SentenceModules:
     # All these files shape an embedding, so the fingerprint of the teacher covers them.
     configs = [pooling / "config.json", *(directory / place for kind, place in kinds[2:] if kind == "Dense")]
     files = [path, *(each for place in configs for each in (sorted(place.iterdir()) if place.is_dir() else [place]))]
-    about = _optional(transformer / "sentence_bert_config.json")
+    about = next(filter(None, (_optional(transformer / name) for name in ABOUT)), {})
     prompts = _optional(directory / "config_sentence_transformers.json")
     pooled = read_json(pooling / "config.json", dict[str, Any])
     return SentenceModules(
@@ -202,15 +213,20 @@ def _default_prompt(config: dict[str, Any], directory: Path) -> str:
     return str(prompts[name]) if name is not None else ""
 
 
-def check_weights(weights: Path) -> None:
-    """Raise InputError if there is no file of weights, or a pointer of Git LFS in its place."""
-    if not weights.is_file():
-        others = ", ".join(sorted(file.name for file in weights.parent.glob("*"))) or "nothing"
-        raise InputError(
-            f"{weights.parent} has no {WEIGHTS} (it has {others}). Pickled weights are refused: convert them with "
-            "`save_pretrained(..., safe_serialization=True)`."
-        )
-    refuse_pointer(weights)
+def weight_files(directory: Path) -> list[Path]:
+    """Return the files of a model's weights; InputError if one is missing, or a pointer of Git LFS in its place."""
+    files, index = [directory / WEIGHTS], directory / WEIGHTS_INDEX
+    if not files[0].is_file() and index.is_file():
+        files = sorted({directory / name for name in read_json(index, WeightsIndex)["weight_map"].values()})
+    for file in files:
+        if not file.is_file():
+            others = ", ".join(sorted(each.name for each in directory.glob("*"))) or "nothing"
+            raise InputError(
+                f"{directory} has no {file.name} (it has {others}). Pickled weights are refused: convert them with "
+                "`save_pretrained(..., safe_serialization=True)`."
+            )
+        refuse_pointer(file)
+    return files
 
 
 def _layer(kind: str, directory: Path) -> nn.Module:
@@ -224,16 +240,14 @@ def _layer(kind: str, directory: Path) -> nn.Module:
             f"{directory / 'config.json'}: unknown activation '{name}'; known: {', '.join(ACTIVATIONS)}. Name another "
             "teacher."
         )
-    check_weights(directory / WEIGHTS)
+    (weights,) = weight_files(directory)
     try:
         linear = nn.Linear(config["in_features"], config["out_features"], bias=bool(config.get("bias", True)))
-        linear.load_state_dict(
-            {name.removeprefix("linear."): each for name, each in load_file(directory / WEIGHTS).items()}
-        )
+        linear.load_state_dict({name.removeprefix("linear."): each for name, each in load_file(weights).items()})
     except (OSError, SafetensorError, RuntimeError, KeyError, TypeError) as error:
         reason = f"{type(error).__name__}: {one_line(error)}"
         raise InputError(
-            f"{directory / WEIGHTS} does not hold the weights of a dense layer: {reason}. Save the encoder again, or "
+            f"{weights} does not hold the weights of a dense layer: {reason}. Save the encoder again, or "
             "name another teacher."
         ) from error
 

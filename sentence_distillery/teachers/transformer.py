@@ -9,6 +9,7 @@ Weights are safetensors only. A pickle can run code when it is opened, so it is 
 
 import hashlib
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -32,7 +33,12 @@ from sentence_distillery.teachers.options import AbsentModelError as AbsentModel
 from sentence_distillery.teachers.options import AnyTeacher, Teacher, TeacherError, check_pinned, transformer
 from sentence_distillery.teachers.packages import package_directory
 from sentence_distillery.teachers.pooling import equal_batches, length_batches, weighted_mean
-from sentence_distillery.teachers.sentence_modules import WEIGHTS, SentenceModules, check_weights, read_modules
+from sentence_distillery.teachers.sentence_modules import (
+    WEIGHTS,
+    SentenceModules,
+    read_modules,
+    weight_files,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, TokenizersBackend
@@ -204,10 +210,10 @@ def _maximum_length(
     teacher: Teacher, modules: SentenceModules, model: "PreTrainedModel", tokenizer: "TokenizersBackend"
 ) -> int:
     """Return the word pieces of a text that are read: those asked for, or as many as sentence-transformers reads."""
-    most = tokenizer.model_max_length  # huge if the tokenizer's files do not say
+    most = min(tokenizer.model_max_length, _places(model))  # huge if the tokenizer's files do not say
     if teacher.maximum_length is None:
-        places = getattr(model.config, "max_position_embeddings", None) or most
-        return int(modules.max_seq_length or min(most, places))
+        trained = getattr(model.config, "max_position_embeddings", None) or most
+        return int(min(modules.max_seq_length or trained, most))
     if teacher.maximum_length > most:
         raise TeacherError(
             f"maximum_length = {teacher.maximum_length}, but {teacher.reference} takes at most {most} word pieces; "
@@ -217,6 +223,16 @@ def _maximum_length(
             teacher.maximum_length,
         )
     return teacher.maximum_length
+
+
+def _places(model: "PreTrainedModel") -> float:
+    """Return how many word pieces have a vector of their position; without a table of these, any number."""
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Embedding) and name.endswith(("position_embeddings", "embed_positions", "wpe")):
+            # RoBERTa's family counts positions from behind its padding, and that of BART has an offset.
+            before = getattr(module, "offset", 0) if module.padding_idx is None else module.padding_idx + 1
+            return module.num_embeddings - before
+    return math.inf
 
 
 def refuse_unfit(teacher: Teacher) -> None:
@@ -229,10 +245,12 @@ def _checked(teacher: Teacher) -> tuple[Path, SentenceModules, str]:
     """Return the directory of a teacher, its modules and the SHA-256 of its weights."""
     directory = find_model(teacher.reference, teacher.revision)
     modules = _prompted(read_modules(directory), teacher)
-    weights = directory / modules.transformer / WEIGHTS
-    check_weights(weights)
-    sha256 = checksums.sha256(weights)
-    check_pinned(teacher, sha256, f"The weights of {teacher.reference}, {weights}, have", "Install the right weights")
+    weights = weight_files(directory / modules.transformer)
+    sha256, *others = map(checksums.sha256, weights)
+    if others:
+        sha256 = hashlib.sha256("".join([sha256, *others]).encode()).hexdigest()
+    named = f"The weights of {teacher.reference}, {', '.join(map(str, weights))}, have"
+    check_pinned(teacher, sha256, named, "Install the right weights")
     return directory, modules, sha256
 
 
@@ -257,12 +275,22 @@ def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
 
 def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
     """Read model and tokenizer; raises InputError if a file is missing or broken, or a tensor is absent."""
-    from transformers import AutoModel, AutoTokenizer, TokenizersBackend  # takes three seconds, needed only here
+    from transformers import (  # takes three seconds, needed only here
+        MODEL_FOR_TEXT_ENCODING_MAPPING,
+        AutoConfig,
+        AutoModel,
+        AutoModelForTextEncoding,
+        AutoTokenizer,
+        TokenizersBackend,
+    )
 
     for file in directory.glob("*"):
         refuse_pointer(file)
     try:
-        model, report = AutoModel.from_pretrained(
+        # Of T5 and its like only the encoder is saved.
+        config = AutoConfig.from_pretrained(directory, local_files_only=True)
+        kind = AutoModelForTextEncoding if type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING else AutoModel
+        model, report = kind.from_pretrained(
             directory, local_files_only=True, use_safetensors=True, output_loading_info=True
         )
         tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
@@ -332,7 +360,8 @@ def _from_hub(repository: str, revision: str | None) -> Path:
     from huggingface_hub import HfApi, snapshot_download  # takes half a second; most encoders are not of the hub
 
     # Only safetensors: a pickle is never fetched, or it could be loaded by mistake.
-    wanted = ["*.json", "*.txt", "*.model", WEIGHTS, f"*/{WEIGHTS}"]
+    parts = WEIGHTS.replace(".", "-*-of-*.")
+    wanted = ["*.json", "*.txt", "*.model", WEIGHTS, f"*/{WEIGHTS}", parts, f"*/{parts}"]
 
     # The cache first, so that a run that has the commit needs no network and no answer of the hub.
     for offline in (True, False):

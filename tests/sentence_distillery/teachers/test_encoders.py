@@ -107,9 +107,18 @@ def test_long_sentences_are_cut(bert: Path) -> None:
     assert np.isfinite(encoder.embed([ids], 100)[0]).all()
 
 
-def test_a_maximum_length_beyond_the_positions(directory: Path) -> None:
+@pytest.mark.parametrize("tokenizer_knows", [True, False])
+def test_a_maximum_length_beyond_the_positions(directory: Path, tmp_path: Path, tokenizer_knows: bool) -> None:
+    """Of its 66 positions a RoBERTa uses 64."""
+    shutil.copytree(directory, copy := tmp_path / "copy")
+    about = json.loads((copy / "tokenizer_config.json").read_text())
+    about["model_max_length"] = 64 if tokenizer_knows else 10**30
+    (copy / "tokenizer_config.json").write_text(json.dumps(about))
+    encoder = load_encoder(teacher(copy).model_copy(update={"maximum_length": None}))
+    assert encoder.maximum_length == 64
+    assert encoder.vectors(["storm " * 100], 1_000, "float32").any()
     with pytest.raises(InputError, match=r"maximum_length = 65, but .* takes at most 64"):
-        load_encoder(teacher(directory, maximum_length=65))
+        load_encoder(teacher(copy, maximum_length=65))
 
 
 def test_the_packaged_teacher_equals_sentence_transformers() -> None:

@@ -34,6 +34,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "distilbert": {"dim": 16, "hidden_dim": 24, "n_layers": 2, "n_heads": 2},
     "modernbert": SHAPE | {"pad_token_id": 1},
     "qwen3": SHAPE | {"num_key_value_heads": 1, "head_dim": 8},
+    "t5": {"d_model": 16, "d_ff": 24, "d_kv": 8, "num_layers": 2, "num_heads": 2},
 }
 
 
@@ -94,11 +95,24 @@ def test_every_pooling(pooling: str, tmp_path: Path) -> None:
         ("distilbert", "cls"),
         ("modernbert", "cls"),
         ("qwen3", "lasttoken"),
+        ("t5", "mean"),  # of which sentence-transformers saves the encoder alone
     ],
 )
 def test_every_architecture(architecture: str, pooling: str, tmp_path: Path) -> None:
     theirs = saved(tmp_path, architecture, [Pooling(16, pooling)])
     np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
+
+
+def test_weights_in_several_files(tmp_path: Path) -> None:
+    theirs = saved(tmp_path, "bert", [Pooling(16, "mean")])
+    whole = load_encoder(teacher_of(tmp_path))
+    (tmp_path / "encoder/model.safetensors").unlink()
+    whole.model.save_pretrained(tmp_path / "encoder", max_shard_size="4KB")
+    np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
+    assert load_encoder(teacher_of(tmp_path)).sha256 != whole.sha256
+    next((tmp_path / "encoder").glob("model-*.safetensors")).unlink()
+    with pytest.raises(InputError, match=r"has no model-\d+-of-\d+\.safetensors \(it has"):
+        load_encoder(teacher_of(tmp_path))
 
 
 def test_several_poolings_and_dense_layers(tmp_path: Path) -> None:
@@ -151,10 +165,11 @@ def test_a_prompt_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_prompt_and_lower_case(tmp_path: Path) -> None:
-    """Of a tokenizer that knows capitals, before which the encoder lower-cases."""
+    """Of a tokenizer that knows capitals, before which the encoder lower-cases; in a file that has its former name."""
     saved(tmp_path, "roberta", [Pooling(16, "mean")])
     path = tmp_path / "encoder/sentence_bert_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": True}))
+    former = path.rename(path.with_name("sentence_roberta_config.json"))
+    former.write_text(json.dumps(json.loads(former.read_text()) | {"do_lower_case": True}))
     theirs = SentenceTransformer(str(tmp_path / "encoder"), device="cpu").encode(TEXTS, prompt="The Storm: ")
     np.testing.assert_allclose(own(tmp_path, TEXTS, prompt="The Storm: "), theirs, atol=1e-5)
 
