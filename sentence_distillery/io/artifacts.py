@@ -1,7 +1,8 @@
 """Write files as a whole or not at all, and read them with errors that name the file and the fault.
 
 A writer fills a partial file next to its target and renames it at the end. So a process that is killed leaves nothing
-at a final path. The partial file's name is fixed, so the next run overwrites it.
+at a final path. The partial file's name is fixed, so the next run overwrites it. Of two writers at once the second
+takes another name, and the last one's file stays.
 """
 
 import csv
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pydantic import TypeAdapter
 
+WINDOWS = os.name == "nt"
+if not WINDOWS:
+    import fcntl
+
 Tensors = dict[str, NDArray[Any]]
 
 
@@ -39,13 +45,50 @@ def check_target(target: Path) -> None:
     if target.name in ("", ".."):
         raise InputError(f"{target} cannot be replaced as a whole; name a file or a directory in it.")
     try:
-        _partial(target).exists()
+        _beside(target, "lock.partial").exists()
     except OSError as error:
         raise InputError(_cannot_write(target, error)) from error
 
 
-def _partial(target: Path) -> Path:
-    return target.with_name(f".{target.name}.partial")
+def _beside(target: Path, suffix: str = "partial") -> Path:
+    return target.with_name(f".{target.name}.{suffix}")
+
+
+@contextmanager
+def _partial(target: Path) -> Iterator[Path]:
+    """Yield the partial path of a target: the same one each time, or beside another writer one of its own."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _lock(_beside(target, "lock.partial")) as alone:
+        yield _beside(target) if alone else _beside(target, f"{os.getpid()}-{get_ident()}.partial")
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[bool]:
+    """Lock a path while the block runs, and yield True; False if another process or thread has locked it.
+
+    The lock goes with its process. On Windows, and on file systems without locks, it counts as held.
+    """
+    if WINDOWS:
+        yield True
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    held = _lock_file(descriptor, path)
+    try:
+        yield held
+    finally:
+        if held:
+            path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _lock_file(descriptor: int, path: Path) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except (BlockingIOError, FileNotFoundError):  # the second if its holder has just removed it
+        return False
+    except OSError:
+        return True
 
 
 def _remove(path: Path) -> None:
@@ -56,7 +99,9 @@ def _remove(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    if WINDOWS and path.is_dir():  # it opens none, and syncs only what may be written
+        return
+    descriptor = os.open(path, os.O_RDWR if WINDOWS else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -70,9 +115,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
     Raises InputError, naming the path, if the disk is full or the directory cannot be written.
     """
     check_target(target)
-    partial = _partial(target)
-    with _whole_or_not(target, partial):
-        target.parent.mkdir(parents=True, exist_ok=True)
+    with _whole_or_not(target) as partial:
         yield partial
 
         # On the disk before the rename: after a power cut the name has the old content or the new one.
@@ -84,10 +127,9 @@ def atomic_file(target: Path) -> Iterator[Path]:
 def atomic_directory(target: Path) -> Iterator[Path]:
     """Yield an empty partial directory next to `target` that replaces it; otherwise as `atomic_file`."""
     check_target(target)
-    partial = _partial(target)
-    with _whole_or_not(target, partial):
+    with _whole_or_not(target) as partial:
         _remove(partial)
-        partial.mkdir(parents=True)
+        partial.mkdir()
         yield partial
 
         # The same order as for a file: content first, then the name.
@@ -97,17 +139,18 @@ def atomic_directory(target: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _whole_or_not(target: Path, partial: Path) -> Iterator[None]:
-    """Note that `target` is written; after an error discard `partial`."""
+def _whole_or_not(target: Path) -> Iterator[Path]:
+    """Yield a partial path, and note that `target` is written; after an error discard the partial path."""
     try:
-        yield
-        checksums.note(target)
+        with _partial(target) as partial:
+            try:
+                yield partial
+                checksums.note(target)
+            except BaseException:
+                _discard(partial)
+                raise
     except (OSError, SafetensorError) as error:  # safetensors raises its own error for a full disk
-        _discard(partial)
         raise InputError(_cannot_write(target, error)) from error
-    except BaseException:
-        _discard(partial)
-        raise
 
 
 def refuse_all_but(directory: Path, is_own: Callable[[Path], bool], kind: str) -> None:
@@ -138,11 +181,17 @@ def has_columns(file: Path, names: Iterable[str]) -> bool:
 
 def _replace_directory(partial: Path, target: Path) -> None:
     """Move `target` aside before removing it, so that a kill in between leaves no half of it at the final path."""
-    old = target.with_name(f".{target.name}.old.partial")
+    old = partial.with_suffix(".old.partial")
     _remove(old)
-    with suppress(FileNotFoundError):  # the first time there is nothing to move
-        target.rename(old)
-    partial.replace(target)
+    while partial.exists():
+        with suppress(FileNotFoundError):  # the first time there is nothing to move
+            target.rename(old)
+        try:
+            partial.replace(target)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise  # and otherwise another writer was faster
+            _remove(old)
     _discard(old)
 
 
@@ -153,7 +202,7 @@ def _discard(partial: Path) -> None:
 
 def _cannot_write(target: Path, error: Exception) -> str:
     other = getattr(error, "filename", None)  # the file that failed, which may be elsewhere
-    elsewhere = f" ({other})" if other and str(_partial(target)) not in str(other) else ""
+    elsewhere = f" ({other})" if other and str(_beside(target, "")) not in str(other) else ""
     too_long = getattr(error, "errno", None) == errno.ENAMETOOLONG
     remedy = "give a shorter name" if too_long else "free some space or make the directory writable"
     return (

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +104,25 @@ def test_a_partial_path_of_a_killed_run_is_overwritten(tmp_path: Path) -> None:
     with atomic_directory(tmp_path / "model") as directory:
         (directory / "fresh").touch()
     assert files(tmp_path) == {"model/fresh": b""}
+
+
+@pytest.mark.parametrize("processes", [True, False])
+def test_of_many_writers_at_once_the_last_one_stays(tmp_path: Path, processes: bool) -> None:
+    """regression: they wrote into each other's partial file, and one ended well with a damaged file."""
+    pool = ProcessPoolExecutor(6, get_context("spawn")) if processes else ThreadPoolExecutor(6)
+    with pool:
+        list(pool.map(_write_both, [tmp_path] * 6, range(6)))
+    written = files(tmp_path)
+    assert sorted(written) == ["model/one", "model/two", "table"]
+    assert len({written["model/one"], written["model/two"]}) == 1 and len(set(written["table"])) == 1
+
+
+def _write_both(place: Path, writer: int) -> None:
+    content = str(writer) * 100_000
+    for _ in range(20):
+        with atomic_directory(place / "model") as directory, atomic_file(place / "table") as file:
+            for name in (directory / "one", directory / "two", file):
+                name.write_text(content)
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, InputError])
@@ -428,7 +449,7 @@ def test_other_tensors(shapes: dict[str, tuple[int | None, ...]], message: str, 
 @pytest.mark.fault(1)
 def test_partial_names_are_ignored_by_git_and_dvc() -> None:
     """Git never tracks files of a killed run."""
-    target = artifacts._partial(Path("models/student"))
+    target = artifacts._beside(Path("models/student"))
     assert target == Path("models/.student.partial")
     for file in (".gitignore", ".dvcignore"):
         assert ".*.partial" in (ROOT / file).read_text().splitlines()
