@@ -33,7 +33,7 @@ from prefect_dvc.settings.parameters import check_words, configure
 from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, track_outputs
 from prefect_dvc.workspace.contents import is_beyond
 from prefect_dvc.workspace.directory import prune, worktree
-from prefect_dvc.workspace.inputs import bring_inputs
+from prefect_dvc.workspace.inputs import bring_inputs, bring_links
 from prefect_dvc.workspace.snapshot import refuse_read_only
 
 GpuPolicy = Literal["prefer", "require", "local"]
@@ -277,6 +277,7 @@ def open_run(
                 stages = read_graph(repo, target, files)
                 check_words(repo, overrides)
                 before, cached = recorded_outputs(repo), track_outputs(repo, root)
+                bring_links(repo, root)
                 with Repo(str(root)) as workspace:
                     for broken in remove_broken(repo):
                         log(f"Object {broken} of DVC's cache was damaged and has been removed.")

@@ -139,7 +139,7 @@ def apply_run(root: Path, name: str) -> None:
             if repo.config["core"].get("autostage"):
                 _stage(root, files)
             for change in changes:
-                _make(repo, change)
+                _make(repo, directory, change)
 
 
 @contextmanager
@@ -255,9 +255,10 @@ def _shown(names: Sequence[str]) -> str:
     return ", ".join([*names[:SHOWN], *[f"and {len(names) - SHOWN} more"] * (len(names) > SHOWN)])
 
 
-def _make(repo: Repo, change: _Change) -> None:
+def _make(repo: Repo, directory: Path, change: _Change) -> None:
     """Write the files of an output that differ, and remove those that it does not have any more."""
     assert change.target is not None
+    root = Path(repo.root_dir)
     if change.path.is_symlink() and not change.path.is_dir() and change.write:  # one to a directory elsewhere stays
         change.path.unlink()
     for name in change.remove:
@@ -271,7 +272,7 @@ def _make(repo: Repo, change: _Change) -> None:
             shutil.rmtree(file)
         file.unlink(missing_ok=True)
         if change.source is not None:
-            copy(change.source, change.source / name, file)
+            copy(directory, root, file.relative_to(root))
         else:
             objects = store(repo, change.output.hash_name)
             stored = objects.oid_to_path(change.target.files[name])
@@ -281,7 +282,7 @@ def _make(repo: Repo, change: _Change) -> None:
     if change.output.executable:
         change.path.chmod(change.path.stat().st_mode | 0o111)
     if change.made is not None:
-        add_unseen(change.made, change.target.files, change.made, change.path)
+        add_unseen(directory, root, change.path.relative_to(root).as_posix(), change.target.files)
 
 
 def main() -> None:

@@ -87,9 +87,10 @@ def tree(root: Path, revision: str) -> dict[str, Entry]:
 
 
 def leads_out(root: Path, link: Path) -> bool:
-    """Return whether a link leads out of the repository; links in a circle lead nowhere."""
+    """Return whether a link leads out of the repository, or is absolute; links in a circle lead nowhere."""
     with suppress(RuntimeError):
-        return not link.resolve().is_relative_to(root.resolve())
+        absolute = link.is_symlink() and link.readlink().is_absolute()
+        return absolute or not link.resolve().is_relative_to(root.resolve())
     return False
 
 

@@ -6,6 +6,7 @@
     ignored by git, wholly or in part        copied
     in a submodule, or a repository inside   copied, without its .git
     a link that leads out of the repository  made again, so that it leads to the same place
+    an absolute link into the repository     made again, so that it leads into the directory of the run
     outside, by a relative path              refused: the directory of a run lies elsewhere
 
 Copied, not linked: what a stage does to a file in its run must not happen to the user's.
@@ -16,7 +17,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from prefect_dvc.workspace.git import (
     WorkspaceError,
     git,
     ignored,
-    leads_out,
     paths,
     repositories_inside,
     tree,
@@ -50,26 +49,36 @@ def bring_tracked(root: Path, directory: Path) -> None:
         if entry.mode == REPOSITORY:
             (directory / path).mkdir(parents=True, exist_ok=True)
         elif (root / path).is_symlink() or (root / path).is_file():
-            copy(root, root / path, directory / path)
+            copy(root, directory, path)
 
 
 def bring_repositories(root: Path, directory: Path) -> None:
-    """Fill submodules and repositories inside from the workspace, and mend the links that lead out of it."""
+    """Fill submodules and repositories inside from the workspace, and mend the links that would lead elsewhere."""
     for path in repositories_inside(root):
-        _copy_all(root, root / path, directory / path, lambda file: file.name == GIT)
+        _copy_all(root, directory, path, lambda file: file.name == GIT)
     for path, entry in tree(directory, "HEAD").items():
         if entry.mode == REPOSITORY:
-            _copy_all(root, root / path, directory / path, lambda file: file.name == GIT)
-        elif entry.mode == LINK and leads_out(root, root / path):
+            _copy_all(root, directory, path, lambda file: file.name == GIT)
+        elif entry.mode == LINK and (directory / path).is_symlink():
+            mended = _mended(root, directory, path, (directory / path).readlink())
             (directory / path).unlink()
-            (directory / path).symlink_to((root / path).resolve())
+            (directory / path).symlink_to(mended)
 
 
 def bring_parameter_files(root: Path, directory: Path) -> None:
     """Copy the files without which DVC cannot read the graph, if git ignores them: params.yaml, and those of `vars`."""
     for path in parameter_files(directory):
         if (root / path).is_file() and not (directory / path).exists():
-            copy(root, root / path, directory / path)
+            copy(root, directory, path)
+
+
+def bring_links(repo: Repo, root: Path) -> None:
+    """Make the links over which paths of stages lead, if git ignores them; DVC would make directories there."""
+    top = Path(repo.root_dir)
+    named = [path for node in repo.index.stages for path, _ in inside([*node.deps, *node.outs], top)]
+    for folder in sorted({parent for path in named for parent in Path(path).parents}):
+        if (root / folder).is_symlink() and not os.path.lexists(top / folder):
+            copy(root, top, folder)
 
 
 def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *, edited: bool = True) -> None:
@@ -147,12 +156,16 @@ def _wanted(stages: Sequence[Any], made: set[str], top: Path, root: Path) -> set
 
 
 def _target(root: Path, path: str) -> str | None:
-    """Return the place in the workspace to which a path leads over links."""
-    with suppress(OSError, RuntimeError):  # links in a circle
-        real = (root / path).resolve()
-        if real.is_relative_to(root.resolve()):
-            return real.relative_to(root.resolve()).as_posix()
-    return None
+    """Return the next place in the workspace to which a path leads over links."""
+    place = root / path
+    target = _leads_to(place.parent, place.readlink() if place.is_symlink() else Path(place.name))
+    return target.relative_to(root.resolve()).as_posix() if target.is_relative_to(root.resolve()) else None
+
+
+def _leads_to(folder: Path, link: Path) -> Path:
+    """Return the place to which a link in a folder leads; there may be a link again."""
+    target = Path(os.path.realpath(folder)) / link
+    return Path(os.path.normpath(Path(os.path.realpath(target.parent)) / target.name))
 
 
 def _bring_ignored(wanted: set[str], made: set[str], root: Path, top: Path, log: Log) -> None:
@@ -167,7 +180,7 @@ def _bring_ignored(wanted: set[str], made: set[str], root: Path, top: Path, log:
         inside = [parent for parent in [entry, *(p.as_posix() for p in Path(entry).parents)] if parent in wanted]
         places = [entry] if inside else [path for path in wanted if path.startswith(f"{entry}/")] * (entry in around)
         for place in sorted(places):
-            if sizes := _copy_all(root, root / place, top / place, skip):
+            if sizes := _copy_all(root, top, place, skip):
                 copied[place] = sizes
     if every := [size for sizes in copied.values() for size in sizes]:
         hint = ". To have it linked instead, name it under paths.brought in flows.yaml" * (sum(every) > LARGE)
@@ -204,7 +217,7 @@ def _bring_edited(stages: Sequence[Any], others: Sequence[Any], workspace: Repo,
             elif not same:  # the run restores it or makes it again, as `dvc repro` does
                 remove(top / path)
                 continue
-            add_unseen(root, now.files, root / path, top / path)
+            add_unseen(root, top, path, now.files)
 
 
 def _has_more(source: Path, target: Path) -> bool:
@@ -220,29 +233,29 @@ def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path
         remove(target / name)
     for name, oid in now.items():
         if before.get(name) != oid or not (target / name).exists():
-            copy(root, source / name, target / name)
+            copy(root, top, Path(path) / name)
     if source.is_dir():
         target.mkdir(parents=True, exist_ok=True)
 
 
-def add_unseen(root: Path, files: Iterable[str], source: Path, target: Path) -> None:
+def add_unseen(root: Path, top: Path, path: str, files: Iterable[str]) -> None:
     """Give data what DVC does not see in it: links to directories, empty ones, and that a file is executable.
 
     A file in the place of a link stays, and a directory with files. `files` are those that DVC sees, "" for a path
     that is a file itself. An executable one is no hard link: DVC makes the object of its cache plain again.
     """
-    for folder, names, there in os.walk(source):
-        place = target / Path(folder).relative_to(source)
-        if not names and not there and not os.path.lexists(place):
-            place.mkdir(parents=True)
+    for folder, names, there in os.walk(root / path):
+        place = Path(folder).relative_to(root)
+        if not names and not there and not os.path.lexists(top / place):
+            (top / place).mkdir(parents=True)
         for name in names:
-            link, taken = Path(folder) / name, place / name
-            if link.is_symlink() and (taken.is_symlink() or not _has_files(taken)):
-                copy(root, link, taken)
+            taken = top / place / name
+            if (root / place / name).is_symlink() and (taken.is_symlink() or not _has_files(taken)):
+                copy(root, top, place / name)
     for name in files:
-        given, got = source / name, target / name
+        given, got = root / path / name, top / path / name
         if os.access(given, os.X_OK) and not (os.access(got, os.X_OK) and got.stat().st_nlink == 1):
-            copy(root, given, got)
+            copy(root, top, Path(path) / name)
 
 
 def _has_files(place: Path) -> bool:
@@ -260,31 +273,33 @@ def _make_places(stages: Sequence[Any], wanted: Iterable[str], root: Path, top: 
     places |= {Path(entry.fs_path) for node in stages for entry in files(node.deps)}
     places |= {Path(out.fs_path).parent for node in stages for out in files(node.outs)}
     places |= {top / path for path in wanted if not (root / path).is_symlink()}
-    for place in sorted(places, key=lambda each: (each.is_symlink(), each)):  # where a link leads before the link
+    for place in places:
         if place.is_relative_to(top) and (root / place.relative_to(top)).is_dir():
-            place.mkdir(parents=True, exist_ok=True)
+            Path(os.path.realpath(place)).mkdir(parents=True, exist_ok=True)  # git may lack what a link leads to
 
 
-def _copy_all(root: Path, source: Path, target: Path, skip: Callable[[Path], bool]) -> list[int]:
-    """Copy a file of the workspace, or all files of a directory, that the target lacks; return their sizes."""
+def _copy_all(root: Path, top: Path, path: str | Path, skip: Callable[[Path], bool]) -> list[int]:
+    """Copy a file of the workspace, or all files of a directory, that the run lacks; return their sizes."""
+    source, target = root / path, top / path
     if skip(source):
         return []
     if source.is_symlink() or not source.is_dir():
         if os.path.lexists(target) or not (source.is_symlink() or source.is_file()):
             return []  # there already; or a pipe or a socket, which no stage can read again
-        copy(root, source, target)
+        copy(root, top, path)
         return [0 if source.is_symlink() else source.stat().st_size]
     target.mkdir(parents=True, exist_ok=True)
-    return [size for each in sorted(source.iterdir()) for size in _copy_all(root, each, target / each.name, skip)]
+    inside = (each.relative_to(root) for each in sorted(source.iterdir()))
+    return [size for each in inside for size in _copy_all(root, top, each, skip)]
 
 
-def copy(root: Path, source: Path, target: Path) -> None:
-    """Copy a file of the workspace with its times and its mode; a link out of the workspace leads to the same place."""
+def copy(root: Path, top: Path, path: str | Path) -> None:
+    """Copy a file of the workspace to its place in the run, or back, with its times and its mode; a link as a link."""
+    source, target = root / path, top / path
     target.parent.mkdir(parents=True, exist_ok=True)
     remove(target)
     if source.is_symlink():
-        link = source.readlink()
-        target.symlink_to(link if link.is_absolute() or not leads_out(root, source) else source.resolve())
+        target.symlink_to(_mended(root, top, path, source.readlink()))
         return
     with source.open("rb") as given, target.open("wb") as taken:
         try:
@@ -292,6 +307,18 @@ def copy(root: Path, source: Path, target: Path) -> None:
         except OSError:  # not on this file system
             shutil.copyfileobj(given, taken, 2**20)
     shutil.copystat(source, target)
+
+
+def _mended(root: Path, top: Path, path: str | Path, link: Path) -> Path:
+    """Return the link to be made at `path` below `top`, in place of one at `path` below `root`.
+
+    It leads to the same place of its own tree; out of the tree, and to what DVC or git has there, to the very same.
+    """
+    real, place = root.resolve(), _leads_to((root / path).parent, link)
+    if not place.is_relative_to(real) or place.relative_to(real).parts[:1] in ((GIT,), (".dvc",)):
+        return link if link.is_absolute() else Path(os.path.realpath(place))
+    stays = not link.is_absolute() and Path(os.path.normpath((top / path).parent / link)).is_relative_to(top)
+    return link if stays else top / place.relative_to(real)
 
 
 def remove(place: Path) -> None:

@@ -40,7 +40,7 @@ def snapshot(root: Path) -> str:
 def commit_of_run(root: Path, directory: Path, message: str, cached: Sequence[str], uncached: Sequence[str]) -> str:
     """Return a commit of the files of a run's directory: what the run has written is in it as it is, unconverted.
 
-    What DVC's cache has, repositories inside, submodules, and links that lead out are those of the run's HEAD.
+    What DVC's cache has, repositories inside, submodules, and links that were mended are those of the run's HEAD.
     """
     entries = tree(directory, "HEAD").items()
     special = [path for path, entry in entries if entry.mode == REPOSITORY or leads_out(directory, directory / path)]

@@ -86,20 +86,24 @@ def test_data_that_is_in_its_place_and_no_longer_in_the_cache(tmp_path: Path) ->
 def test_what_dvc_does_not_see_in_the_directory_that_a_stage_makes(tmp_path: Path) -> None:
     """A program stays one, links to directories and empty directories stay, also when the stage has nothing to do."""
     make = "mkdir -p o/bin o/empty && cp tool o/bin/tool && chmod +x o/bin/tool && ln -s bin o/lib"
+    make += " && ln -s ../d o/far && ln -s $PWD/d o/own"
     stages = {
         "a": {"cmd": make, "deps": ["in.txt"], "outs": ["o"]},
         "b": {"cmd": "o/lib/tool > l.txt && ls o >> l.txt", "deps": ["o", "in2.txt"], "outs": ["l.txt"]},
     }
-    root = new(tmp_path / "workspace", stages, tool="#!/bin/sh\necho tool\n", **{"in.txt": "1\n", "in2.txt": "1\n"})
+    root = new(
+        tmp_path / "workspace", stages, tool="#!/bin/sh\necho tool\n", d__x="", **{"in.txt": "1\n", "in2.txt": "1\n"}
+    )
     commit_all(root)
     same_as_repro(root)
     assert os.access(root / "o/bin/tool", os.X_OK)
-    assert (root / "o/lib").readlink() == Path("bin")
+    links = {name: str((root / "o" / name).readlink()) for name in ("lib", "far", "own")}
+    assert links == {"lib": "bin", "far": "../d", "own": f"{root}/d"}
     assert (root / "o/empty").is_dir()
     write(root / "in2.txt", "2\n")
     shutil.rmtree(root.with_name("workspace-repro"))
     assert "Cached: a; Ran: b" in same_as_repro(root).stdout
-    assert (root / "l.txt").read_text(encoding="utf-8").split() == ["tool", "bin", "empty", "lib"]
+    assert (root / "l.txt").read_text(encoding="utf-8").split() == ["tool", "bin", "empty", "far", "lib", "own"]
 
 
 def old_object(root: Path, content: bytes) -> str:
@@ -422,6 +426,7 @@ IN, DATA = Leaf("tracked", "in.csv"), Leaf("added", "d", folder=True)
 LIB, TO_D = Leaf("submodule", "lib", folder=True), Leaf("ignored link", "link", folder=True, target="d")
 OUTPUT = (Stage("a", (), "o"),)
 TWO = (*OUTPUT, Stage("b", (), "p"))
+IN_ALONE = (Stage("a", ("in.csv",), "o"),)
 READS_AND_NOT = (Stage("a", ("in.csv",), "o"), Stage("b", (), "p"))
 LINKED, MADE = (Stage("a", ("link",), "o"),), Stage("m", (), "d", how="folder")
 PARAMETER = Stage("a", (), "o", param="params.yaml")
@@ -438,6 +443,9 @@ UNSEEN = (  # by git, and not in DVC's cache
 )
 SET, COMMIT, AGAIN = ("set", ""), ("commit", ""), (("write", "in.csv"),)
 IN_GIT, IN_THE_WAY = (("stage", "o"), COMMIT), (("delete", "gen"), ("write", "gen"))
+BIG, EMPTY = Leaf("tracked", "big", folder=True), Leaf("empty", "big", folder=True)
+TO_BIG, HIDDEN_TO_BIG = (Leaf(kind, "data", folder=True, target="big") for kind in ("absolute link", "ignored link"))
+BY_LINK = (Stage("a", (), "data/o", cache="tracked"), Stage("b", ("data/o", "data"), "p"))
 EDITED_BEYOND = (("link", "far"), ("write", "far/d"), ("write", "far/p"))
 NO_COPY, GIT_HAS_IT = "neither DVC's cache nor git has a copy: ", "output 'o' is already tracked by SCM"
 # The bytes of `dvc repro`.
@@ -447,6 +455,12 @@ SAME = {
         (Leaf("added", "in.csv"),), READS_AND_NOT, edits=(("write", "in.csv"),), target="b"
     ),
     "edited data by a link": Case((DATA, TO_D), LINKED, past="repro", edits=(("write", "d"),), target="a"),
+    "outputs by an absolute link": Case((BIG, TO_BIG), BY_LINK, edits=(("write", "big/o"),), mode="only"),
+    "an output by a link to an empty folder": Case((EMPTY, replace(TO_BIG, kind="link")), (Stage("a", (), "data/o"),)),
+    "an output by an ignored link": Case((BIG, HIDDEN_TO_BIG), (BY_LINK[0], Stage("b", ("data/o", "big"), "p"))),
+    "a link to an ignored link": Case(
+        (Leaf("link", "in.csv", target="x"), Leaf("ignored link", "x", target="own"), Leaf("ignored", "own")), IN_ALONE
+    ),
     "an edited output by a link": Case((TO_D,), (*LINKED, MADE), past="repro", edits=(("write", "d"),), target="a"),
     "a program that the cache has lost": Case(
         (Leaf("added", "a.csv", executable=True), Leaf("added", "z.csv", executable=True)),
