@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from courlan import clean_url
 
 from news_crawler.options import Site, Web
 
-LONGEST_URL = 500
+LONGEST_URL = 500  # characters
 # No sensible path has three equal segments, but a wrong relative link makes paths that repeat them without end.
 REPEATED_SEGMENTS = 3
 # A calendar or a filter makes a page for each query; a section has at most that many real pages.
@@ -66,9 +66,10 @@ def normalise(url: str, base: str = "") -> str:
         cleaned = clean_url(plain.geturl())
         if cleaned is None or not (result := urlsplit(cleaned)).hostname or result.port == 0:
             raise Refused("no address")
-    except ValueError as error:  # a bad port, or a bracket that is not an IPv6 address
+        netloc = result.netloc.encode("idna").decode()  # courlan decodes it, and sites list it in ASCII
+    except ValueError as error:  # a bad host or port, or a bracket that is not an IPv6 address
         raise Refused("no address") from error
-    return result._replace(path=result.path or "/").geturl()
+    return result._replace(netloc=netloc, path=result.path or "/").geturl()
 
 
 def host_of(url: str) -> str:
@@ -241,7 +242,7 @@ def _directory(path: str) -> str:
 
 def trap(parts: SplitResult) -> str | None:
     """Return the reason why the URL looks like one of endlessly many; None if it does not."""
-    if len(parts.geturl()) > LONGEST_URL:
+    if len(unquote(parts.geturl())) > LONGEST_URL:  # a letter of Hindi is 9 characters of its URL
         return TRAP_LENGTH
     segments = Counter(segment for segment in parts.path.split("/") if segment)
     if segments and max(segments.values()) >= REPEATED_SEGMENTS:

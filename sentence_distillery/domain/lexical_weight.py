@@ -46,7 +46,7 @@ class Parts:
         """Encode texts; the encoder has a lexical channel, of any weight."""
         assert encoder.lexical is not None
         own = encoder.lexical.dimension if encoder.lexical_weight else 0
-        table = encoder.encode(list(texts))[:, : encoder.dimension - own]
+        table = encoder.encode(list(texts))[:, : encoder.full_dimension - own]
         return cls(unit_rows(table), encoder.lexical.vectors(encoder.token_ids(list(texts))))
 
     def weighed(self, weight: float) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sentence_distillery.io.errors import InputError
-from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.ragged import Floats, plain, unit_rows
 
 if TYPE_CHECKING:
     from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -59,7 +59,7 @@ def _rows(embeddings1: ArrayLike, embeddings2: ArrayLike) -> tuple[Floats, Float
 
 
 def _matrix(embeddings: ArrayLike) -> Floats:
-    given = np.asarray(embeddings)
+    given = np.asarray(plain(embeddings))
     if given.dtype.kind in "US":
         raise ValueError("These are texts; compare their embeddings, which `encode` returns.")
     array: NDArray[Any] = np.atleast_2d(given.astype(np.float32, copy=False))

@@ -67,12 +67,15 @@ def in_batches(
 def _in_pool(encode: Callable[[slice], None], spans: list[slice], threads: int, progress: Progress | None) -> None:
     from concurrent.futures import ThreadPoolExecutor  # a few texts do without this import
 
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         jobs = [pool.submit(encode, span) for span in spans]
         for job, span in zip(jobs, spans, strict=True):
             job.result()
             if progress is not None:
                 progress.advance(span.stop - span.start)
+    finally:
+        pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, only spans that have begun are finished
 
 
 def _one_blas_thread() -> AbstractContextManager[object]:

@@ -118,6 +118,13 @@ def _sparse() -> Any:
     return csr_array
 
 
+def plain(given: Any) -> Any:
+    """Return arrays in place of tensors of PyTorch, one or a list: on a GPU, in bfloat16, or with a gradient."""
+    if isinstance(given, list | tuple) and given and hasattr(given[0], "detach"):
+        return [plain(each) for each in given]
+    return given.detach().cpu().double().numpy() if hasattr(given, "detach") else given
+
+
 def unit_rows(vectors: NDArray[Any]) -> Floats:
     """Scale rows to length 1; a zero row stays zero, one that is not finite becomes NaN."""
     norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))

@@ -74,7 +74,8 @@ class TransformerEncoder:
         """The number of tokens at the start of every sentence that are not pooled: those of a prompt, perhaps."""
         if self.modules.include_prompt or not self.modules.prompt:
             return 0
-        return len(self.tokenizer(self.modules.text(""))["input_ids"]) - 1  # without the token that ends a sentence
+        ids = self.tokenizer(self.modules.text(""))["input_ids"]
+        return len(ids) - (ids[-1] in self.tokenizer.all_special_ids)  # without the token that ends a sentence, if any
 
     def token_ids(self, sentences: list[str]) -> list[list[int]]:
         """Look up each sentence's word pieces, special ones and a prompt's included, cut at the maximum length."""

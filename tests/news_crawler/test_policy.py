@@ -37,6 +37,8 @@ def scope(**changes: Any) -> Scope:
         ("/x;jsessionid=1f?PHPSESSID=3&q=1", "https://news.example/x?q=1"),
         (" /x y ", "https://news.example/x%20y"),
         ("//eu.news.example/é", "https://eu.news.example/%C3%A9"),
+        ("//Bücher.example:8080/", "https://xn--bcher-kva.example:8080/"),
+        ("//xn--strae-oqa.example/", "https://xn--strae-oqa.example/"),
         ("mailto:a@b.example", None),
         ("javascript:void(0)", None),
         ("file:///etc/passwd", None),
@@ -82,6 +84,7 @@ SITEMAP = Link("https://eu.news.example/sitemap.xml", "daily", "sitemap")
         ("/world/photo.JPG", "another kind of file"),
         ("/world/x/x/x/", "trap: repeated path"),
         ("/world/" + "x" * 500, "trap: long URL"),
+        ("/world/" + "योजना-" * 50, None),
         ("ftp://news.example/world/", "ftp address"),
     ],
 )

@@ -35,6 +35,12 @@ def test_parts_are_those_of_the_vectors(released: StaticEncoder, loaded: float) 
         np.testing.assert_allclose(vectors[:, : expected.shape[1]], expected, atol=1e-5)
 
 
+def test_the_table_of_a_cut_vector() -> None:
+    """It is what the cut leaves, though the channel alone is longer."""
+    encoder = sd.load(lexical_weight=0.5, truncate_dim=160)
+    np.testing.assert_allclose(Parts.of(encoder, TEXTS).table, encoder.encode(TEXTS), atol=1e-6)
+
+
 def test_neighbours_follow_the_teacher(released: StaticEncoder) -> None:
     """A teacher that knows no words asks for no channel, and one that knows nothing else for the greatest weight."""
     parts = Parts.of(released, TEXTS)

@@ -3,6 +3,7 @@
 import json
 import pickle
 import struct
+import time
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -108,6 +109,19 @@ def test_more_batches_than_threads(static_student: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr(threads, "BATCH", smallest)
         monkeypatch.setattr(core, "CHUNK", chunk)
         np.testing.assert_array_equal(StaticEncoder.load(static_student).encode(texts), expected)
+
+
+def test_an_error_ends_the_other_batches() -> None:
+    begun = []
+
+    def fail(span: slice) -> None:
+        begun.append(span)
+        time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        threads.in_batches(fail, 1_000_000, 1_000, None, False)
+    assert len(begun) < 500
 
 
 def test_weights_before_a_layer_with_a_bias() -> None:

@@ -287,6 +287,8 @@ def test_similarity_as_in_sentence_transformers(static_student: Path) -> None:
     tensors = torch.from_numpy(one), torch.from_numpy(other)
     for name in ("similarity", "similarity_pairwise"):
         torch.testing.assert_close(getattr(ours, name)(*tensors), getattr(theirs, name)(*tensors), atol=1e-6, rtol=0)
+    for tensor in (tensors[0].bfloat16(), tensors[0].clone().requires_grad_(), list(tensors[0])):
+        np.testing.assert_allclose(similarity(tensor, other), similarity(one, other), atol=0.01)
     expected = theirs.similarity_pairwise(one, other).numpy()
     np.testing.assert_allclose(ours.similarity_pairwise(one, other), expected, atol=1e-6)
     np.testing.assert_allclose(similarity(torch.from_numpy(one), other.tolist()), similarity(one, other), atol=1e-6)

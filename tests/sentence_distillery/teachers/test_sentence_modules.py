@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+from tokenizers import processors
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from sentence_distillery.io.artifacts import InputError
@@ -49,6 +50,8 @@ def write_transformer(directory: Path, architecture: str) -> None:
     else:
         save_bert(directory)
     tokenizer = AutoTokenizer.from_pretrained(directory)
+    if architecture == "qwen3":
+        tokenizer.backend_tokenizer.post_processor = processors.ByteLevel()  # no special tokens
     tokenizer.pad_token = "[PAD]" if "[PAD]" in tokenizer.get_vocab() else "<pad>"  # sentence-transformers pads
     tokenizer.save_pretrained(directory)
     config = AutoConfig.for_model(architecture, vocab_size=len(tokenizer), **CONFIGURATIONS[architecture])
@@ -123,12 +126,20 @@ def test_several_poolings_and_dense_layers(tmp_path: Path) -> None:
     np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
 
 
-@pytest.mark.parametrize(("pooling", "included"), [("weightedmean", True), ("weightedmean", False), ("cls", False)])
-def test_a_default_prompt(pooling: str, included: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("architecture", "pooling", "included"),
+    [
+        ("bert", "weightedmean", True),
+        ("bert", "weightedmean", False),
+        ("bert", "cls", False),
+        ("qwen3", "mean", False),  # whose tokenizer ends no text with a token
+    ],
+)
+def test_a_default_prompt(architecture: str, pooling: str, included: bool, tmp_path: Path) -> None:
     """It stands before every text; its tokens are pooled, or not: by place, and in `cls`, whose token is first."""
     prompts = {"query": "the storm: ", "passage": "ships "}
     modules = [Pooling(16, pooling, include_prompt=included)]
-    theirs = saved(tmp_path, "bert", modules, prompts=prompts, default_prompt_name="query")
+    theirs = saved(tmp_path, architecture, modules, prompts=prompts, default_prompt_name="query")
     np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
 
 
