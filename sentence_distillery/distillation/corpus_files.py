@@ -19,6 +19,7 @@ from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
 from sentence_distillery.corpus.tables.formats import WHOLE
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read, read_texts
+from sentence_distillery.encoder.texts import each_of
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
@@ -164,7 +165,7 @@ def read_articles(texts: Texts, reading: Reading, by_line: bool = False) -> Iter
     if isinstance(texts, list | tuple):
         known = {text: files_to_read([text], reading) for text in texts if isinstance(text, Path)}
         check_options(reading, {format for files in known.values() for _, format in files})
-    for index, text in enumerate(texts):
+    for index, text in enumerate(each_of(texts)):
         if isinstance(text, Path):
             for file, format in known.get(text) or files_to_read([text], reading):
                 source = whole_surrogates(file.parent.name if format in WHOLE else file.stem)

@@ -28,6 +28,7 @@ from sentence_distillery.encoder.compression import (
     without_cut_dimensions,
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.texts import as_texts, not_one
 from sentence_distillery.evaluation.protocols.neighbours import recalls
 from sentence_distillery.io.artifacts import InputError, write_rows
 from sentence_distillery.io.errors import setting
@@ -85,6 +86,7 @@ def fit_to_size(
     Raises:
         InputError: If `megabytes` is not above 0, there are too few texts, the student has layers, or no student is as
             small.
+        TypeError: If texts are one str, a table or a mapping, or have anything but texts.
 
     Example:
         >>> from sentence_distillery import load
@@ -99,7 +101,7 @@ def fit_to_size(
     encoder = without_cut_dimensions(encoder)
 
     # A text that is there twice would be its own nearest neighbour.
-    listed, apart = list(dict.fromkeys(texts)), list(dict.fromkeys(held_out))
+    listed, apart = (list(dict.fromkeys(as_texts(not_one(given)))) for given in (texts, held_out))
     if len(listed) < FEWEST:
         raise InputError(
             f"There are only {len(listed)} different texts; give at least {FEWEST}, better some thousands."

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from sentence_distillery.encoder.exchange.prompts import DOCUMENT, QUERY
 from sentence_distillery.encoder.precision import Precision
 from sentence_distillery.encoder.similarity import similarity, similarity_pairwise
-from sentence_distillery.encoder.texts import is_whole
+from sentence_distillery.encoder.texts import is_whole, not_one
 from sentence_distillery.io.ragged import Floats
 
 OnUnknown = Literal["zero", "error"]
@@ -136,7 +136,7 @@ class Adapters(ABC):
 
     def embed_documents(self, texts: Iterable[str]) -> list[list[float]]:
         """As `encode_document`, in lists of floats; TypeError for one str."""
-        vectors: list[list[float]] = self.encode_document(_not_one(texts)).tolist()
+        vectors: list[list[float]] = self.encode_document(not_one(texts)).tolist()
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
@@ -178,7 +178,7 @@ class Adapters(ABC):
 
     def transform(self, texts: Iterable[str]) -> Floats:
         """As `encode` of a list or a column of a table; TypeError for one str."""
-        vectors: Floats = self.encode(_not_one(texts))
+        vectors: Floats = self.encode(not_one(texts))
         return vectors
 
     def fit_transform(self, texts: Iterable[str], labels: object = None) -> Floats:
@@ -254,9 +254,3 @@ def _prompted(options: EncodeOptions, name: str) -> EncodeOptions:
     if options.get("prompt") is not None or options.get("prompt_name") is not None:
         return options
     return {**options, "prompt_name": name}
-
-
-def _not_one(texts: Iterable[str]) -> Iterable[str]:
-    if isinstance(texts, str):
-        raise TypeError("This takes a list of texts, not one str; encode takes both.")
-    return texts

@@ -33,6 +33,7 @@ from tokenizers import Tokenizer
 from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.model import LEVELS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.texts import as_texts, not_one
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.errors import InputError, option, setting
 from sentence_distillery.io.ragged import Floats
@@ -148,6 +149,7 @@ def compress(
     Raises:
         InputError: If the dimension or the vocabulary is out of its range, the student has layers, or it knows no word
             of the texts.
+        TypeError: If `texts` is one str, a table or a mapping, or has anything but texts.
 
     Example:
         >>> from sentence_distillery import load
@@ -161,7 +163,7 @@ def compress(
     kept = full if dimension is None else dimension
     if not 1 <= kept <= full:
         raise InputError(f"{setting('dimension', kept)}; the token vectors have {full}, so give 1 to {full}.")
-    listed = None if texts is None else list(texts)
+    listed = None if texts is None else as_texts(not_one(texts))
 
     # Words first: the directions are those of the words that stay.
     if vocabulary is not None:

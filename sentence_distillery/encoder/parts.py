@@ -14,8 +14,8 @@ from sentence_distillery.encoder.layers import Hidden, Layer, Linear
 from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.model import Model, Table
 from sentence_distillery.encoder.native.vocabulary import Vocabulary
-from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile
-from sentence_distillery.encoder.tokens import InMemory, Tokens
+from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile, read_tokenizer_file
+from sentence_distillery.encoder.tokens import InMemory, Source, Tokens
 from sentence_distillery.io.ragged import Floats
 
 if TYPE_CHECKING:
@@ -45,8 +45,14 @@ def model_of(
     if linear is not None:
         layer = Linear(*linear)
 
-    # A tokenizer from a file is not read before a text needs it.
-    source = TokenizerFile(tokenizer) if isinstance(tokenizer, Path | bytes) else InMemory(tokenizer)
+    source: Source
+    match tokenizer:
+        case Path():
+            source = read_tokenizer_file(tokenizer)
+        case bytes():
+            source = TokenizerFile("The content of a pickled model", tokenizer)
+        case _:
+            source = InMemory(tokenizer)
     return Model(
         Tokens(source, rules, vocabulary, of_means=linear is not None),
         Table(stored, step),

@@ -60,7 +60,7 @@ from sentence_distillery.encoder.precision import (
     check_precision,
     quantize_embeddings,
 )
-from sentence_distillery.encoder.texts import as_texts, batches, is_whole, shown
+from sentence_distillery.encoder.texts import as_texts, batches, is_whole, not_one, shown
 from sentence_distillery.encoder.threads import Progress, in_batches
 from sentence_distillery.io.ragged import Floats, TokenIds
 
@@ -425,7 +425,7 @@ class StaticEncoder(Adapters):
     def __sklearn_clone__(self) -> Self:
         return self._copy()
 
-    @cached_property
+    @property
     def for_search(self) -> Self:
         """The encoder whose `encode` has the weight of searches, in texts of any length.
 
@@ -437,7 +437,14 @@ class StaticEncoder(Adapters):
             >>> encoder.dimension, encoder.for_search.dimension
             (256, 1024)
         """
-        return self if self.lexical_weight == self.search_weight else self._copy(self.search_weight)
+        if self.lexical_weight == self.search_weight:
+            return self
+        self._searching.truncate_dim = self.truncate_dim  # which may have changed since
+        return self._searching
+
+    @cached_property
+    def _searching(self) -> Self:
+        return self._copy(self.search_weight)
 
     @property
     def stored(self) -> NDArray[Any]:
@@ -680,11 +687,9 @@ class StaticEncoder(Adapters):
         check_precision(precision, tuple(name for name in PRECISIONS if name not in CALIBRATED))
         _check_count("batch", batch)
         call = self._call(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
-        if isinstance(texts, str):
-            raise TypeError("encode_stream takes an iterable of texts, not one str; encode takes both.")
         return (
             self._encode_all(part, call, truncate_dim, first=first, precision=precision)
-            for first, part in batches(texts, batch)
+            for first, part in batches(not_one(texts), batch)
         )
 
     def _call(

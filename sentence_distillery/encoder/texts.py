@@ -29,9 +29,21 @@ def as_texts(texts: Iterable[str], first: int = 0) -> list[str]:
     return listed
 
 
+def not_one(texts: Iterable[str]) -> Iterable[str]:
+    """Return texts as they are; raises TypeError for one str, which is iterable, too."""
+    if isinstance(texts, str):
+        raise TypeError(f"This takes a list of texts, not one str, {shown(texts)}; encode takes both.")
+    return texts
+
+
 def _listed(texts: Any) -> list[Any]:
     if isinstance(texts, str):
         return [texts]
+    return list(each_of(texts))
+
+
+def each_of(texts: Any) -> Iterable[Any]:
+    """Return what yields the texts of a container; TypeError for one that yields anything else."""
     arrow = sys.modules.get("pyarrow")  # imported by who has an array of it
     if arrow is not None and isinstance(texts, arrow.Array | arrow.ChunkedArray):
         return list(texts.to_pylist())
@@ -45,7 +57,7 @@ def _listed(texts: Any) -> list[Any]:
         raise TypeError(
             f"texts are a str or an iterable of str, not {type(texts).__name__} of {axes} axes; give one column."
         )
-    return list(texts)
+    return texts
 
 
 def shown(value: object) -> str:
@@ -64,7 +76,7 @@ def batches(texts: Iterable[str], size: int) -> Iterator[tuple[int, list[str]]]:
 
     Each list is checked when its turn comes: TypeError as `as_texts`.
     """
-    rest, first = iter(texts), 0
+    rest, first = iter(each_of(texts)), 0
     while batch := list(islice(rest, size)):
         yield first, as_texts(batch, first)
         first += len(batch)

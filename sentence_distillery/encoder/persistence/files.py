@@ -24,7 +24,7 @@ from sentence_distillery.encoder.native.vocabulary import Loaded, loader
 from sentence_distillery.encoder.persistence.finding import model_directory
 from sentence_distillery.encoder.persistence.json_files import check_file
 from sentence_distillery.encoder.persistence.names import CONFIG, SHA256, TOKENIZER, WEIGHTS
-from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile
+from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile, read_tokenizer_file
 from sentence_distillery.io.errors import InputError
 
 MAPPED: Final = 64 * 2**20  # bytes from which a file is mapped
@@ -115,9 +115,17 @@ class ModelFiles:
         return WeightFile(self.directory / WEIGHTS, _lists_digests(self.directory / CONFIG))
 
     @cached_property
+    def tokenizer(self) -> TokenizerFile | None:
+        """tokenizer.json, if the model has no folder for it; None if it cannot be read, and others say why."""
+        with suppress(InputError):
+            return read_tokenizer_file(self.directory / TOKENIZER)
+        return None
+
+    @cached_property
     def vocabulary(self) -> Later[Loaded | None]:
-        """The vocabulary, if the native core reads it and the model has no folder for it; errors are left to others."""
-        return Later(loader(TokenizerFile(self.directory / TOKENIZER).content()) or (lambda: None))
+        """Its vocabulary, if the native core reads it; errors are left to others."""
+        load = None if self.tokenizer is None else loader(self.tokenizer.content)
+        return Later(load or (lambda: None))
 
 
 def model_files(name: Path | str, revision: str | None = None, token: str | bool | None = None) -> ModelFiles:

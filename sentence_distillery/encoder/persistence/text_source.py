@@ -20,7 +20,7 @@ from sentence_distillery.encoder.persistence.files import ModelFiles
 from sentence_distillery.encoder.persistence.json_files import REMEDY
 from sentence_distillery.encoder.persistence.layout import Layout
 from sentence_distillery.encoder.persistence.names import CONFIG, TEXT_RULES, TOKENIZER
-from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile
+from sentence_distillery.encoder.persistence.tokenizer_file import read_tokenizer_file
 from sentence_distillery.encoder.texts import is_whole
 from sentence_distillery.encoder.tokens import InMemory, Tokens
 from sentence_distillery.io.errors import InputError
@@ -88,14 +88,14 @@ class TextSource(NamedTuple):
             return self.by_rules()
 
     def _looked_up(self) -> Texts:
-        file = TokenizerFile(self._path)
         begun = self._path == self.files.directory / TOKENIZER
+        file = (self.files.tokenizer if begun else None) or read_tokenizer_file(self._path)
         vocabulary = (self.files.vocabulary.result() if begun else None) or file.checked_vocabulary()
         return Texts(Tokens(file, known=vocabulary), vocabulary.size)
 
     def _of_paper(self) -> Texts:
         # Its means are of all tokens, so the tokenizer has to cut the whole text.
-        tokenizer = TokenizerFile(self._path).tokenizer()
+        tokenizer = read_tokenizer_file(self._path).tokenizer()
         _refuse_chance_and_gaps(self._path, tokenizer)
         if tokenizer.truncation is not None:
             raise InputError(f"{self._path}: truncation is {tokenizer.truncation}; that of a student is null. {REMEDY}")
@@ -103,7 +103,7 @@ class TextSource(NamedTuple):
 
     def by_rules(self) -> Texts:
         """Take the tokens of `tokenizers`, by the rules of the library that saved the model."""
-        tokenizer = TokenizerFile(self._path).tokenizer()
+        tokenizer = read_tokenizer_file(self._path).tokenizer()
         _refuse_chance_and_gaps(self._path, tokenizer)
         rows = max(tokenizer.get_vocab().values(), default=-1) + 1
 

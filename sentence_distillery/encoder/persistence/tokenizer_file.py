@@ -15,58 +15,53 @@ if TYPE_CHECKING:  # its import takes longer than encoding a text
 
 
 class TokenizerFile(NamedTuple):
-    """A tokenizer.json.
+    """A tokenizer.json, which was read once: what comes in its place later is another model's.
 
     Attributes:
-        source: Its path, or its content, as pickled models have it.
+        name: How errors call it.
+        content: What it holds.
     """
 
-    source: Path | bytes
+    name: str
+    content: bytes
 
     def tokenizer(self) -> Tokenizer:
         """Read it for `tokenizers`; raises InputError if it is not a tokenizer."""
         from tokenizers import Tokenizer
 
-        source = self.source
-        if isinstance(source, Path):
-            check_file(source, LARGEST_JSON)
         try:
-            found = Tokenizer.from_buffer(source) if isinstance(source, bytes) else Tokenizer.from_file(str(source))
+            found = Tokenizer.from_str(self.content.decode())
             found.no_padding()  # as in both other libraries: padding would count as tokens
             return found
         except Exception as error:  # tokenizers raises plain Exception
-            name = "The content of a pickled model" if isinstance(source, bytes) else source
             # It may quote all that the file holds.
-            raise InputError(f"{name} is not a tokenizer: {one_line(error)}. {REMEDY}") from error
+            raise InputError(f"{self.name} is not a tokenizer: {one_line(error)}. {REMEDY}") from error
 
     def pickled(self) -> bytes:
-        """Return its content; another machine may not have the file."""
-        return self.source.read_bytes() if isinstance(self.source, Path) else self.source
+        """Return its content."""
+        return self.content
 
     def vocabulary(self) -> Vocabulary | Loaded | None:
         """Read what the native core looks up; None if it is of another kind."""
-        return read_vocabulary(self.content())
-
-    def content(self) -> bytes:
-        """Return its content; nothing if it cannot be read, and `tokenizer` and `checked_vocabulary` say why."""
-        try:
-            if isinstance(self.source, Path):
-                check_file(self.source, LARGEST_JSON)
-            return self.pickled()
-        except (OSError, InputError):
-            return b""
+        return read_vocabulary(self.content)
 
     def checked_vocabulary(self) -> Vocabulary | Loaded:
         """Read what the native core looks up, much faster than the whole tokenizer; raises InputError."""
-        if isinstance(self.source, Path):
-            check_file(self.source, LARGEST_JSON)
         try:
             # The core reads what `tokenizers` writes; errors are those of the parser of JSON.
-            content = self.pickled()
-            return loaded(content) or vocabulary_of(json.loads(content))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            reason = "it does not exist" if isinstance(error, FileNotFoundError) else error
+            return loaded(self.content) or vocabulary_of(json.loads(self.content))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(
-                f"{self.source!s} is not a tokenizer of a static student: {reason}. If another program made the model, "
+                f"{self.name} is not a tokenizer of a static student: {error}. If another program made the model, "
                 f"load it with that one. {REMEDY}"
             ) from error
+
+
+def read_tokenizer_file(path: Path) -> TokenizerFile:
+    """Read tokenizer.json; raises InputError if it cannot be read, or has more than LARGEST_JSON bytes."""
+    check_file(path, LARGEST_JSON)
+    try:
+        return TokenizerFile(str(path), path.read_bytes())
+    except OSError as error:
+        reason = "it does not exist" if isinstance(error, FileNotFoundError) else error
+        raise InputError(f"{path} is not a tokenizer of a model: {reason}. {REMEDY}") from error

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
 from sentence_distillery import load
 from sentence_distillery.distillation.export import export, write_model
+from sentence_distillery.distillation.sizing import fit_to_size
 from sentence_distillery.encoder.compression import (
     STEP,
     Precision,
@@ -140,6 +143,20 @@ def test_compress_names_the_dimensions_that_there_are(dimension: int) -> None:
 def test_compress_refuses_texts_without_a_known_word() -> None:
     with pytest.raises(InputError, match="texts: the encoder knows no word of them; give other texts, or none"):
         compress(static_encoder(), dimension=4, texts=["", "?!"])
+
+
+def test_texts_in_other_containers() -> None:
+    """regression: of a path, the letters were taken for texts, and of a table the names of its columns."""
+    encoder = static_encoder()
+    np.testing.assert_array_equal(
+        compress(encoder, dimension=4, texts=pa.array(TEXTS)).stored, compress(encoder, dimension=4, texts=TEXTS).stored
+    )
+    texts: Any
+    for texts in ("corpus.txt", Path("corpus.txt"), np.array([TEXTS]), {"text": TEXTS}, b"storm", [1]):
+        with pytest.raises(TypeError, match="texts"):
+            compress(encoder, dimension=4, texts=texts)
+        with pytest.raises(TypeError, match="texts"):
+            fit_to_size(encoder, 1.0, texts, [])
 
 
 @pytest.mark.parametrize("layered", [deep_encoder, paper_encoder])

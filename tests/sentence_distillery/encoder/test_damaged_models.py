@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sentence_distillery.encoder.persistence.names import CONFIG, DENSE, MODULES, SETTINGS, SHA256, TOKENIZER, WEIGHTS
-from sentence_distillery.encoder.persistence.tokenizer_file import TokenizerFile
+from sentence_distillery.encoder.persistence.tokenizer_file import read_tokenizer_file
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
 
@@ -207,5 +207,5 @@ def test_a_file_of_another_library_is_not_quoted_whole(tmp_path: Path) -> None:
     """Keras writes a tokenizer.json that is one string; `tokenizers` quotes it in its error."""
     (tmp_path / TOKENIZER).write_text(json.dumps(json.dumps({"class_name": "Tokenizer", "words": "storm " * 90_000})))
     with pytest.raises(InputError, match=r"tokenizer\.json is not a tokenizer: invalid type") as told:
-        TokenizerFile(tmp_path / TOKENIZER).tokenizer()
+        read_tokenizer_file(tmp_path / TOKENIZER).tokenizer()
     assert len(str(told.value)) < 1_000

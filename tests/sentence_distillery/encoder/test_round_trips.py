@@ -1,6 +1,7 @@
 """The encoder loads a student that sentence-transformers or model2vec has saved, and names any other model."""
 
 import json
+import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +35,18 @@ def test_saved_by_ourselves(student: Path, tmp_path: Path) -> None:
     expected = {path: content for path, content in files(student).items() if path != "README.md"}
     assert files(tmp_path / "again") == expected
     assert load(tmp_path / "again").made_from["teacher"] == CARD["teacher"]
+
+
+def test_another_model_in_its_place(student: Path, tmp_path: Path) -> None:
+    """regression: the tokenizer was read when it was needed, and was that of the new model by then."""
+    shutil.copytree(student, tmp_path / "model")
+    before = load(tmp_path / "model")
+    expected = before.encode(TEXTS)
+    shutil.rmtree(tmp_path / "model")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / TOKENIZER).write_text("{}")
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(before)).encode(TEXTS), expected)
+    np.testing.assert_allclose(before.encode(TEXTS, max_length=10_000), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("dimension", [None, 3])

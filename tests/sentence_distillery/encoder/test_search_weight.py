@@ -66,7 +66,10 @@ def test_a_weight_that_is_given_holds_for_searches(encoder: StaticEncoder, tmp_p
     for weight, width in ((0, TABLE), (0.5, TABLE + CHANNEL), ((0.5, 0.0), TABLE)):
         found = load(tmp_path, lexical_weight=weight)
         assert found.encode_query(TEXTS).shape[1] == width
-    assert load(tmp_path, truncate_dim=4).encode_query(TEXTS).shape[1] == 4
+    found = load(tmp_path)
+    for cut in (None, 4, 6):  # also after the first query
+        found.truncate_dim = cut
+        assert found.encode_query(TEXTS).shape[1] == (cut or TABLE + CHANNEL)
     assert load(tmp_path, lexical_dimension=16).encode_document(TEXTS).shape[1] == TABLE + 16
 
 
