@@ -188,10 +188,13 @@ def _check_out(repo: Repo) -> None:
     """Check out all outputs that are at hand; DVC would warn of each that no stage has made yet.
 
     Those below a path that is a file now are left out, and those beyond a link that leads out, where the user's own
-    data is: a run of other stages has nothing to do with them.
+    data is: a run of other stages has nothing to do with them. Over a link in the place of an output DVC would write there, too.
     """
     paths = [out.fs_path for out in repo.index.outs]
     inside = [path for path in paths if not is_beyond(Path(repo.root_dir), path)]
+    for out in repo.index.outs:
+        if out.use_cache and out.fs_path in inside and Path(out.fs_path).is_symlink():
+            Path(out.fs_path).unlink()
     free = [path for path in inside if not any(parent.is_file() for parent in Path(path).parents)]
     if paths and not free:  # DVC takes an empty list for all
         return

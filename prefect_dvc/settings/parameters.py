@@ -50,6 +50,7 @@ def choices(directory: Path, kind: Literal["profiles", "sites"]) -> list[str]:
 def _use(directory: Path, params: Params, profile: str, site: str | None) -> None:
     """Write a profile into params.yaml: by the repository's own command, or value by value."""
     if params.use:
+        _place(directory, PARAMS)
         return _command(directory, [*params.use, profile, *[f"--site={site}"] * bool(site)])
     if site is not None:
         raise SettingsError(
@@ -87,8 +88,17 @@ def _change(directory: Path, changes: Mapping[str, Any], only: Sequence[str] | N
 
 def _refuse_ignored(directory: Path, file: str) -> None:
     """Refuse to change a file that git ignores: the change could not come back with the run's results."""
-    if subprocess.run(["git", "check-ignore", "--quiet", "--", file], cwd=directory, check=False).returncode == 0:
+    command = ["git", "check-ignore", "--quiet", "--", _place(directory, file)]
+    if subprocess.run(command, cwd=directory, check=False).returncode == 0:
         raise SettingsError(f"git ignores {file}, so a run cannot keep a change of it: change the file itself.")
+
+
+def _place(directory: Path, file: str) -> str:
+    """Return the path of a file to which a link may lead; outside of the repository it is refused."""
+    top, place = directory.resolve(), (directory / file).resolve()
+    if not place.is_relative_to(top):
+        raise SettingsError(f"{file} is {place}, outside of the repository, so a run cannot change it.")
+    return str(place.relative_to(top))
 
 
 def split(name: str) -> tuple[str, str]:

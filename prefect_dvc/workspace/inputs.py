@@ -122,7 +122,7 @@ def _refuse_outside(stages: Sequence[Any], root: Path, top: Path) -> None:
         named = files([*node.deps, *node.outs])
         entries = [one.def_path for one in named if not Path(one.fs_path).is_relative_to(top)]
         written = node.outs if node.cmd and not node.frozen else []
-        entries += [one.def_path for path, one in inside(written, top) if is_beyond(root, path)]
+        entries += [one.def_path for path, one in inside(written, top) if _writes_beyond(root, path, one)]
         if own := [path for path in entries if Path(path).is_absolute() and Path(path).is_relative_to(root)]:
             raise WorkspaceError(
                 f"Stage '{node.addressing}' has {own[0]}, an absolute path into the repository: in a run it leads to "
@@ -140,6 +140,12 @@ def _refuse_outside(stages: Sequence[Any], root: Path, top: Path) -> None:
                 "run lies elsewhere, so write an absolute path in dvc.yaml, or run in the workspace itself: "
                 "prefect-dvc run --here"
             )
+
+
+def _writes_beyond(root: Path, path: str, out: Any) -> bool:
+    """Return whether a command writes an output beyond a link that leads out; one that persists may be such a link."""
+    kept = out.persist and not (out.use_cache and (root / path).is_file())  # DVC makes a copy of what its cache has
+    return is_beyond(root, f"{path}/any" if kept else path)
 
 
 def _wanted(stages: Sequence[Any], made: set[str], top: Path, root: Path) -> set[str]:
@@ -229,6 +235,8 @@ def _has_more(source: Path, target: Path) -> bool:
 def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path: str, top: Path) -> None:
     """Give a path in the run its content in the workspace; files of equal hashes stay."""
     source, target = root / path, top / path
+    if target.is_symlink():  # to the user's own files
+        target.unlink()
     for name in before.keys() - now.keys() if target.exists() else ():
         remove(target / name)
     for name, oid in now.items():
@@ -297,6 +305,8 @@ def copy(root: Path, top: Path, path: str | Path) -> None:
     """Copy a file of the workspace to its place in the run, or back, with its times and its mode; a link as a link."""
     source, target = root / path, top / path
     target.parent.mkdir(parents=True, exist_ok=True)
+    if target.parent.samefile(source.parent):  # over a link
+        return
     remove(target)
     if source.is_symlink():
         target.symlink_to(_mended(root, top, path, source.readlink()))

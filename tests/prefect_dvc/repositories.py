@@ -414,6 +414,8 @@ def _edit(kind: str, path: str, root: Path) -> None:
         (root / "dvc.lock").unlink()
     elif kind == "stage":
         git(root, "add", "--force", "--", path)
+    elif kind == "unignore":
+        (root / ".gitignore").write_text(f"/{path}/\n", encoding="utf-8")  # a folder, and no link
     elif kind == "uncache":
         cached(root, first.read_bytes()).unlink()
     elif kind in ("assume", "skip"):

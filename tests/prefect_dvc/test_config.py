@@ -103,6 +103,19 @@ def test_what_a_run_may_not_change(
     assert (scratch / "params.yaml").read_text(encoding="utf-8") == before
 
 
+@pytest.mark.parametrize("use", ["", "touch params.yaml"])
+def test_a_run_changes_nothing_outside(use: str, scratch: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """It wrote into a file of several repositories, to which params.yaml led."""
+    file = tmp_path_factory.mktemp("outside") / "params.yaml"
+    (scratch / "params.yaml").rename(file)
+    (scratch / "params.yaml").symlink_to(file)
+    write_yaml(scratch / "flows.yaml", {"params": {"profiles": "profiles"} | ({"use": use} if use else {})})
+    with pytest.raises(SettingsError, match=r"params.yaml is /.*, outside of the repository"):
+        configure(scratch, "slow", {})
+    with pytest.raises(SettingsError, match=r"params.yaml is /.*, outside of the repository"):
+        configure(scratch, None, {"train.rate": 2})
+
+
 @pytest.mark.parametrize(
     ("overrides", "unknown"),
     [

@@ -446,11 +446,21 @@ IN_GIT, IN_THE_WAY = (("stage", "o"), COMMIT), (("delete", "gen"), ("write", "ge
 BIG, EMPTY = Leaf("tracked", "big", folder=True), Leaf("empty", "big", folder=True)
 TO_BIG, HIDDEN_TO_BIG = (Leaf(kind, "data", folder=True, target="big") for kind in ("absolute link", "ignored link"))
 BY_LINK = (Stage("a", (), "data/o", cache="tracked"), Stage("b", ("data/o", "data"), "p"))
+FAR = {"append": Leaf("ignored link", "o", target="../outside/far.csv")}
+FAR["folder"] = replace(FAR["append"], target="../outside/far")
 EDITED_BEYOND = (("link", "far"), ("write", "far/d"), ("write", "far/p"))
 NO_COPY, GIT_HAS_IT = "neither DVC's cache nor git has a copy: ", "output 'o' is already tracked by SCM"
 # The bytes of `dvc repro`.
 SAME = {
     "data that was edited": reads(Leaf("added", "in.csv"), edits=(("write", "in.csv"),)),
+    "edited data elsewhere that the cache has lost": Case(
+        (DATA,), (Stage("a", ("d",), "o"),), edits=(("link", "d"), ("uncache", "d"), ("write", "d"))
+    ),
+    "edited data elsewhere, by a link that git would add": Case(
+        (DATA,),
+        (Stage("a", ("d",), "o"),),
+        edits=(("link", "d"), ("unignore", "d"), ("write", "d"), ("new file", "d")),
+    ),
     "edited data of no stage of the run": Case(
         (Leaf("added", "in.csv"),), READS_AND_NOT, edits=(("write", "in.csv"),), target="b"
     ),
@@ -539,6 +549,13 @@ REFUSED = {
         "Stage 'a' has far/d, which lies outside of the repository",
         Case((), BEYOND, past="repro", edits=EDITED_BEYOND, mode="only"),
     ),
+    **{
+        f"an output that persists elsewhere, {how} {cache}": (
+            "Stage 'a' has o, which lies outside of the repository",
+            Case((FAR[how],), (Stage("a", (), "o", how=how, persist=True, cache=cache),), mode="only"),
+        )
+        for how, cache in (("append", "ignored"), ("folder", "ignored"), ("folder", ""))
+    },
     "a file that was edited after the run": (
         "The workspace has changed params.yaml since run ",
         Case((), (PARAMETER,), set=True, mode="later", meanwhile=(SET,)),
