@@ -36,6 +36,8 @@ def main(argv: list[str] | None = None) -> None:
     try:
         if options.file is None and not all(text.strip() for text in options.sentences):
             raise InputError("One of the sentences is empty; give both.")
+        if options.model == paths.PARAPHRASER and not options.model.exists():
+            raise InputError(f"{options.model} is not there; `make run`, or `dvc repro pair_results`, trains it.")
         paraphraser = Paraphraser.load(options.model)
         if not paraphraser.separates:
             print(SAME_FOR_ALL.format(model=options.model, threshold=paraphraser.threshold), file=sys.stderr)
