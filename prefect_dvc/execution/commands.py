@@ -123,6 +123,6 @@ def _lines(process: Process, until: float | None) -> Iterator[str]:
 
 
 def own_tools(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which `python` is this one."""
-    tools = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    """Return an environment that finds this `python` if it has none of its own."""
+    tools = f"{environment.get('PATH', os.defpath)}{os.pathsep}{Path(sys.executable).parent}"
     return {**environment, "PATH": tools}

@@ -188,7 +188,7 @@ def _check_out(repo: Repo) -> None:
     """Check out all outputs that are at hand; DVC would warn of each that no stage has made yet.
 
     Those below a path that is a file now are left out, and those beyond a link that leads out, where the user's own
-    data is: a run of other stages has nothing to do with them. Over a link in the place of an output DVC would write there, too.
+    data is: a run of other stages has nothing to do with them. A link in the place of an output would lead DVC there.
     """
     paths = [out.fs_path for out in repo.index.outs]
     inside = [path for path in paths if not is_beyond(Path(repo.root_dir), path)]

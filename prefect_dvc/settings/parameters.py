@@ -191,8 +191,8 @@ def _set(params: dict[str, Any], keys: list[str], value: object) -> None:
 
 
 def _command(directory: Path, command: Sequence[str]) -> None:
-    """Run a command of flows.yaml, whose `python` is this one; its message is the error."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    """Run a command of flows.yaml, with this `python` if there is no other; its message is the error."""
+    path = f"{os.environ['PATH']}{os.pathsep}{Path(sys.executable).parent}"
     try:
         done = subprocess.run(
             command, cwd=directory, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False

@@ -17,13 +17,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from dvc.config import Config
+from dvc.repo import Repo
 
 from prefect_dvc.dvc_private import LocalConfig
 from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.system.process import HeldError, held
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 from prefect_dvc.workspace.inputs import bring_parameter_files, bring_repositories, bring_tracked
-from prefect_dvc.workspace.snapshot import dvc_at_rest, snapshot
+from prefect_dvc.workspace.snapshot import OWN_SETTINGS, dvc_at_rest, refuse_read_only, snapshot
 
 RUNS = Path(".dvc/tmp/runs")
 KEYS = Path(".dvc/tmp/keys")  # a lock for each piece of work that a run does
@@ -39,6 +40,8 @@ def worktree(root: Path, name: str, revision: str | None = None) -> Iterator[Pat
     """
     directory, paths = root.absolute() / RUNS / name, read_config(root).paths
     _refuse_submodule(root)
+    refuse_read_only(root)
+    Repo(str(root)).close()  # which lets git ignore DVC's cache and its other own files, if .dvc/.gitignore does not
     commit = revision or snapshot(root)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with held(directory.with_suffix(".lock"), name):
@@ -75,11 +78,15 @@ def _refuse_submodule(root: Path) -> None:
 
 
 def _share_cache(root: Path, directory: Path) -> None:
-    """Let DVC in the worktree use the workspace's settings, remotes and cache, also its kind of links (cache.type)."""
+    """Let DVC in the worktree use the workspace's settings, remotes and cache, also its kind of links (cache.type).
+
+    Of other sections it has those of the commit, and of this machine.
+    """
     own = Config(str(root.absolute() / ".dvc"))
     cache = {"dir": str(root.absolute() / ".dvc/cache")} | own["cache"]
+    (directory / OWN_SETTINGS).unlink(missing_ok=True)  # one that git has may be a link
     with LocalConfig(str(directory / ".dvc")).edit("local") as settings:
-        settings.update(core=own["core"], remote=own["remote"], cache=cache)
+        settings.update(own.read("local") | {"core": own["core"], "remote": own["remote"], "cache": cache})
 
 
 def _link_newer(source: Path, target: Path) -> None:

@@ -24,6 +24,8 @@ from prefect_dvc.workspace.git import (
     tree,
 )
 
+OWN_SETTINGS = ".dvc/config.local"  # a run has another one
+
 
 def snapshot(root: Path) -> str:
     """Return a commit of the current workspace: HEAD, or a child of it with the uncommitted and the new files."""
@@ -40,11 +42,12 @@ def snapshot(root: Path) -> str:
 def commit_of_run(root: Path, directory: Path, message: str, cached: Sequence[str], uncached: Sequence[str]) -> str:
     """Return a commit of the files of a run's directory: what the run has written is in it as it is, unconverted.
 
-    What DVC's cache has, repositories inside, submodules, and links that were mended are those of the run's HEAD.
+    The settings of this machine, what DVC's cache has, repositories inside, submodules, and links that were mended are
+    those of the run's HEAD.
     """
     entries = tree(directory, "HEAD").items()
     special = [path for path, entry in entries if entry.mode == REPOSITORY or leads_out(directory, directory / path)]
-    unchanged = [*cached, *special, *repositories_inside(root)]
+    unchanged = [OWN_SETTINGS, *cached, *special, *repositories_inside(root)]
     return commit_tree(directory, _tree(directory, unchanged, written=uncached), message)
 
 

@@ -154,6 +154,41 @@ def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
     assert (root / "o/made.txt").read_text(encoding="utf-8") == "1\n"
 
 
+def test_settings_of_this_machine(tmp_path: Path) -> None:
+    """Only those of cache and remotes counted in a run. They stay as they are, also a link that git has."""
+    root = new(tmp_path / "workspace", {"a": {"cmd": "echo ${k} > a.txt", "outs": ["a.txt"]}})
+    write(root / "params.yaml", "k: {flag: false, list: [1, 2]}\n")
+    settings = "[parsing]\n    bool = boolean_optional\n    list = append\n"
+    write(tmp_path / "config.local", settings)
+    (root / ".dvc/config.local").symlink_to(tmp_path / "config.local")
+    git(root, "add", "--force", ".dvc/config.local")
+    commit_all(root)
+    same_as_repro(root)
+    assert (root / "a.txt").read_text(encoding="utf-8") == "--no-flag --list 1 --list 2\n"
+    assert (root / ".dvc/config.local").read_text(encoding="utf-8") == settings
+
+
+def test_a_clone_without_the_gitignore_of_dvc(tmp_path: Path) -> None:
+    """A run copied itself into itself, and git got what DVC keeps for itself."""
+    root = new(tmp_path / "workspace", {"a": {"cmd": "echo 1 > a.txt", "outs": ["a.txt"]}})
+    (root / ".dvc/.gitignore").unlink()
+    commit_all(root)
+    write(root / ".dvc/config.local", "# secret\n")
+    same_as_repro(root)
+    (run,) = git(root, "for-each-ref", "--format=%(objectname)", "refs/tags/prefect-dvc").split()
+    assert "config.local" not in git(root, "log", "--format=", "--name-only", run)
+
+
+def test_the_tools_of_the_caller(tmp_path: Path) -> None:
+    """Those beside prefect-dvc came before them."""
+    write(tmp_path / "bin/python", "#!/bin/sh\necho mine\n")
+    (tmp_path / "bin/python").chmod(0o755)
+    root = new(tmp_path / "workspace", {"a": {"cmd": "python > a.txt", "outs": ["a.txt"]}})
+    commit_all(root)
+    assert pipeline(root, "--apply", PATH=f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}").returncode == 0
+    assert (root / "a.txt").read_text(encoding="utf-8") == "mine\n"
+
+
 @pytest.mark.parametrize("remote", [None, "s3://bucket/x"], ids=["not configured", "without its package"])
 def test_an_output_with_a_remote_of_its_own(remote: str | None, tmp_path: Path) -> None:
     """regression: the run was refused, although it needs nothing from there."""
