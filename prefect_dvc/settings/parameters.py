@@ -81,9 +81,21 @@ def _change(directory: Path, changes: Mapping[str, Any], only: Sequence[str] | N
         params = _read(path)
         if only is not None:
             _refuse_unknown(file, values, params, only if file == PARAMS else ())
-        with MODIFIERS[path.suffix.lower()](path) as written:
-            for key, value in values.items():
-                _set(written, key.split("."), value)
+        _write(path, file, values)
+
+
+def _write(path: Path, file: str, values: Mapping[str, Any]) -> None:
+    """Set values in a file, and read it again: in one of Python, DVC leaves texts, and numbers such as 1e-3."""
+    with MODIFIERS[path.suffix.lower()](path) as written:
+        for key, value in values.items():
+            _set(written, key.split("."), value)
+        wanted = nested(written)
+    found = nested(_read(path))
+    for key, value in values.items():
+        if found.get(key) != wanted[key]:
+            raise SettingsError(
+                f"A run cannot set {key} to {value!r} in {file}, since DVC cannot: change the file itself."
+            )
 
 
 def _refuse_ignored(directory: Path, file: str) -> None:

@@ -103,6 +103,16 @@ def test_what_a_run_may_not_change(
     assert (scratch / "params.yaml").read_text(encoding="utf-8") == before
 
 
+@pytest.mark.parametrize(("key", "value"), [("RATE", 0.5), ("NAME", "y"), ("Fit.steps", "all")])
+def test_what_dvc_cannot_write(key: str, value: object, scratch: Path) -> None:
+    """The run took the old value. DVC replaces ` = 0.001`, and a text without its quotes."""
+    (scratch / "p.py").write_text('RATE = 1e-3\nNAME = "x"\nclass Fit:\n    steps = 1\n', encoding="utf-8")
+    write_yaml(scratch / "dvc.yaml", {"stages": {"a": {"cmd": "true", "params": [{"p.py": None}]}}})
+    configure(scratch, None, {"p.py:Fit.steps": 2})
+    with pytest.raises(SettingsError, match=f"cannot set {key} to {value!r} in p.py"):
+        configure(scratch, None, {f"p.py:{key}": value})
+
+
 @pytest.mark.parametrize("use", ["", "touch params.yaml"])
 def test_a_run_changes_nothing_outside(use: str, scratch: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """It wrote into a file of several repositories, to which params.yaml led."""
