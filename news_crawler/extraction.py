@@ -31,13 +31,15 @@ from news_crawler.decoding import (
     decompressed,
     gunzipped,
 )
+from sentence_distillery.corpus.text import unspaced_words
 from sentence_distillery.io.unicode import whole_surrogates
 
-# A paragraph of prose has this many characters outside its links; a heading, a teaser's title or a caption has fewer.
+# A paragraph of prose is this long outside its links; a heading, a teaser's title or a caption is shorter.
 PROSE = 80
 PROSE_PARAGRAPHS = 2
 LONG_PROSE = 400  # as much as several paragraphs
 LONGEST_PARAGRAPH = 1_000
+WORD = 5  # characters
 # Notices in place of an article, in English; a page with LONG_PROSE of other text is an article all the same.
 _OBSTACLES = {
     "not found": re.compile(
@@ -242,7 +244,7 @@ def _obstacle(lines: Iterable[str]) -> str | None:
     for line in chain.from_iterable(map(_paragraphs, lines)):
         kind = next((kind for kind, notice in _OBSTACLES.items() if notice.search(line)), None)
         kinds[kind or "other"] += len(line)
-        prose += len(line) if kind is None and len(line) >= PROSE else 0
+        prose += len(line) if kind is None and _length(line) >= PROSE else 0
 
     # A notice beside an article is no obstacle; one in place of it is.
     other = kinds.pop("other", 0)
@@ -268,7 +270,7 @@ def trimmed(text: str, titles: Iterable[str], block: Any) -> str:
 
     def is_around(line: str) -> bool:
         words = _squeezed(line)
-        return words in around or (inside is not None and len(line) < PROSE and words not in inside)
+        return words in around or (inside is not None and _length(line) < PROSE and words not in inside)
 
     # Only from the ends: the same words within the article belong to it.
     while lines and is_around(lines[0]):
@@ -276,6 +278,11 @@ def trimmed(text: str, titles: Iterable[str], block: Any) -> str:
     while lines and is_around(lines[-1]):
         lines.pop()
     return "\n".join(lines) or text
+
+
+def _length(text: str) -> int:
+    """Count characters, in scripts without spaces between words those of as many English words."""
+    return max(len(text), WORD * unspaced_words(text))
 
 
 def _squeezed(text: str) -> str:
@@ -386,8 +393,8 @@ def prose_block(tree: HtmlElement, skipped: frozenset[str] = _SKIPPED) -> Any:
     for node in tree.iter():  # comments, too: text may follow them
         own = node.text if isinstance(node.tag, str) else None
         for text, owner in ((own, node), (node.tail, node.getparent())):
-            if text and len(text.strip()) >= PROSE and owner is not None and not _is_skipped(owner, skipped):
-                paragraphs[_block(owner)] += 1 if len(text) < LONG_PROSE else PROSE_PARAGRAPHS
+            if text and _length(text.strip()) >= PROSE and owner is not None and not _is_skipped(owner, skipped):
+                paragraphs[_block(owner)] += 1 if _length(text) < LONG_PROSE else PROSE_PARAGRAPHS
     block, count = max(paragraphs.items(), key=lambda item: item[1], default=(None, 0))
     return block if count >= PROSE_PARAGRAPHS else None
 

@@ -23,7 +23,7 @@ from news_crawler.robots import AGENT
 from news_crawler.store import Store
 from sentence_distillery.corpus.language import check_language, is_in_language
 from sentence_distillery.corpus.schema import CRAWL_DROPPED, DROPPED_FILE
-from sentence_distillery.corpus.text import tokenize
+from sentence_distillery.corpus.text import tokenize, unspaced_words
 from sentence_distillery.io.artifacts import InputError, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
@@ -209,7 +209,7 @@ class Choice:
             return str(result["reason"])
 
         # What the user asks for comes last, since it needs the text.
-        if len(tokenize(result["text"])) < self._web.minimum_words:
+        if len(tokenize(result["text"])) + unspaced_words(result["text"]) < self._web.minimum_words:
             return "short"
         if fault := self._date_fault(result["published"]):
             return fault

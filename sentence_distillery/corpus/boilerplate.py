@@ -26,7 +26,8 @@ _SIGN_OFF = re.compile(r"(?:^|(?<=[.!?\"')]) ?)(?:REUTERS?|[Rr]euter|MORE|More|E
 _URL = re.compile(r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"]{0,2000}[^\s<>\"'.,;:!?)\]]")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}")
 # Bullets, rules and emphasis in plain text (*really*, ====), old line ends (^M), the backslashes of escaped quotes.
-_SYMBOL = re.compile(r"[•‣●○◦■□▪▫◆◇►▶★☆※|¦^~*_=#\\]+")
+# Signs of a word stay: C#, #metoo, my_var.
+_SYMBOL = re.compile(r"(?:[•‣●○◦■□▪▫◆◇►▶★☆※|¦^~*=\\]|(?<![^\W_])_|_(?![^\W_])|(?<![^\W_])#(?![^\W_]))+")
 _ASCII_WITHOUT_SYMBOLS = bytes(code for code in range(128) if not _SYMBOL.match(chr(code)))
 _OLD_LINE_END = re.compile(r"\^M")
 _RULE = re.compile(r"-{3,}")

@@ -20,7 +20,7 @@ from sentence_distillery.corpus.language import LONG_SAMPLE, SHORTEST, are_plain
 from sentence_distillery.corpus.markup import without_markup
 from sentence_distillery.corpus.schema import SENTENCES
 from sentence_distillery.corpus.sentences import split_sentences
-from sentence_distillery.corpus.text import normalise, paragraphs
+from sentence_distillery.corpus.text import normalise, paragraphs, unspaced_words
 from sentence_distillery.corpus.words import Words, find_words
 
 # Reasons to drop a sentence regardless of the others; "" keeps it. Stored as indices of this tuple.
@@ -104,7 +104,7 @@ def _table(first: int, counts: NDArray[np.int64], sentences: list[str], words: W
 
 def _faults(sentences: list[str], words: Words, minimum: int, maximum: int) -> NDArray[np.uint8]:
     """Find the first fault of each sentence, (sentences,) uint8, as its place in FAULTS."""
-    count = np.diff(words.offsets)
+    count = np.diff(words.offsets) + np.array([*map(unspaced_words, sentences)], np.int64)
     faults = np.where(count > maximum, FAULTS.index("long"), 0).astype(np.uint8)
     faults[count < minimum] = FAULTS.index("short")
     faults[2 * words.letters < words.characters] = FAULTS.index("symbols")

@@ -54,6 +54,13 @@ def _word(marks: str) -> re.Pattern[str]:
     return re.compile(rf"({letter}+(?:(?!{clitic})'{letter}+)*)(?:{clitic})?")
 
 
+# Letters of scripts without spaces between words, and how many say as much as a word of English: 1.46 Chinese ones and
+# 2.8 kana in Tatoeba's translations, 4.7 to 5.5 of Thai, Khmer and Burmese in those of Debian's programs.
+_UNSPACED = (
+    (re.compile("[\u2e80-\u2fdf\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 1.5),
+    (re.compile("[\u3041-\u30ff]"), 3.0),
+    (re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]"), 5.0),
+)
 # ASCII in lower case, with a space for each character that is neither a letter nor a digit.
 _ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 
@@ -160,6 +167,18 @@ def tokenize(text: str) -> list[str]:
         return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
     text = text.lower().replace("’", "'").replace("_", " ")
     return _word("" if text.isascii() else marks()).findall(text)
+
+
+def unspaced_words(text: str) -> int:
+    """Count the words of English that the letters of scripts without spaces between words are worth.
+
+    Example:
+        >>> unspaced_words("政府星期二宣布了一项新的农业计划。"), unspaced_words("The storm closed the port.")
+        (10, 0)
+    """
+    if text.isascii():
+        return 0
+    return int(sum(len(letters.findall(text)) / size for letters, size in _UNSPACED))
 
 
 def content_tokens(tokens: list[str], language: str = "en") -> list[str]:

@@ -63,6 +63,16 @@ def test_an_article_in_an_aside() -> None:
     assert not page(f"<html><body><main>{teasers}</main><aside>{about}</aside></body></html>")["article"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["政府星期二宣布了一项新的农业计划,农民表示欢迎。" * 2, "政府は火曜日に農家のための新しい計画を発表した。" * 3],
+)
+def test_an_article_of_few_long_words(text: str) -> None:
+    """regression: Chinese and Japanese articles counted as lists of links, for their paragraphs have few characters."""
+    prose = f"<p>{text}</p>" * 3
+    assert page(f"<html><body><nav><a href='/x'>{text}</a></nav><article>{prose}</article></body></html>")["article"]
+
+
 def test_links() -> None:
     """<base> and rel=nofollow are respected; each link is listed once."""
     html = """<base href="/b/"><a href="1">1</a><a href="1">1</a><a rel="nofollow" href="2">2</a><a>3</a>

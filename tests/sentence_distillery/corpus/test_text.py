@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tokenizers.normalizers import NFKC
 
 from sentence_distillery.corpus.boilerplate import boilerplate_rules, without_boilerplate
-from sentence_distillery.corpus.documents import Findings, examine, read_lines
+from sentence_distillery.corpus.documents import FAULTS, Findings, examine, read_lines
 from sentence_distillery.corpus.markup import without_markup
 from sentence_distillery.corpus.sentences import split_sentences
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, normalise, paragraphs, tokenize
@@ -232,6 +232,8 @@ def test_the_corpus_and_the_tokenizer_have_one_rule() -> None:
         ("*Shares* fell ====", "Shares fell", "symbol"),
         ("Shares --- fell", "Shares fell", "symbol"),
         ("The world 's poor didn 't eat.", "The world's poor didn't eat.", "space before an apostrophe"),
+        ("# Shares of #metoo in C# #", "Shares of #metoo in C#", "symbol"),
+        ("_Shares_ of my_var # fell", "Shares of my_var fell", "symbol"),
         ("Thomson (Reuters) said shares fell - again.", None, None),
         ("Analysts told Reuters", None, None),
         ("The bank - the largest - fell.", None, None),
@@ -339,3 +341,17 @@ def test_titles_and_references_end_no_sentence(sentences: list[str]) -> None:
 @pytest.mark.fault(48)
 def test_numbers_and_citations(sentences: list[str]) -> None:
     assert split_sentences(" ".join(sentences), "en") == sentences
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "heading"),
+    [
+        ("zh", "政府星期二宣布了一项新的农业计划。", "农业。"),
+        ("ja", "政府は火曜日に農家のための新しい計画を発表した。", "農家のため。"),
+        ("th", "รัฐบาลประกาศโครงการใหม่สำหรับเกษตรกรเมื่อวันอังคาร", "รัฐบาล"),
+    ],
+)
+def test_sentences_without_spaces(language: str, text: str, heading: str) -> None:
+    """regression: a sentence of Chinese, Japanese or Thai was one word, and so dropped as short."""
+    found = examine((0, [text, heading]), language, 4, 50).sentences
+    assert [FAULTS[fault] for fault in found.fault] == ["", "short"]
