@@ -675,8 +675,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         with options_from("command line"):
             run(options)
+            sys.stdout.flush()
     except (InputError, ValueError) as error:  # ValueError: an option out of its range
         sys.exit(f"{options.command}: {error}")
+    except BrokenPipeError:  # as `| head` leaves it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python's last flush raises it again
+        sys.exit(141)  # 128 + SIGPIPE
     except OSError as error:
         # All other errors of the system are named where they happen.
         if error.errno != errno.ENAMETOOLONG:

@@ -135,8 +135,8 @@ class Counted:
         for part in parts:
             texts = part_texts(part)
             number += len(texts)
-            words += count_words(texts)
-            signed += count_terms(texts)
+            words.update(count_words(texts))  # += walks over all words so far
+            signed.update(count_terms(texts))
         return cls(number, words, signed)
 
     def vocabulary(self, tokenizer: Tokenizer | None, settings: SoftLabels, own: Sequence[str] = ()) -> dict[str, int]:

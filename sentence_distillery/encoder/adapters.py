@@ -243,10 +243,12 @@ def as_tensors(vectors: NDArray[Any], one: bool) -> Any:
     return tensor if one or vectors.ndim == 1 else list(tensor)
 
 
-def _of_the_kind_of(given: object, cosines: Floats) -> Any:
+def _of_the_kind_of(given: Any, cosines: Floats) -> Any:
     """Return cosines as a torch tensor, if the embeddings are one."""
     torch = sys.modules.get("torch")  # not imported: without it nothing is a tensor
-    return torch.from_numpy(cosines) if torch is not None and isinstance(given, torch.Tensor) else cosines
+    if torch is None or not isinstance(given, torch.Tensor):
+        return cosines
+    return torch.from_numpy(cosines).to(given.device)
 
 
 def _prompted(options: EncodeOptions, name: str) -> EncodeOptions:

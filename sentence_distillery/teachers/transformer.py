@@ -152,9 +152,11 @@ def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[None]]]:
     if threads == 1:
         yield map
         return
-    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        yield pool.map
-    torch.set_num_threads(threads)  # the threads of the pool have changed it for later threads
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield pool.map
+    finally:
+        torch.set_num_threads(threads)  # the threads of the pool have changed it for later threads
 
 
 @contextmanager

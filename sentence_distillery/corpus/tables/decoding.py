@@ -32,9 +32,11 @@ MARKS = {  # byte order mark -> encoding; UTF-32's little-endian mark begins wit
     codecs.BOM_UTF16_BE: "utf-16",
     codecs.BOM_UTF8: "utf-8-sig",
 }
+STREAM = b"\xff\xff\xff\xff"
 BINARY = {  # the first bytes -> what the file is, and what to do with it
     b"PAR1": "a Parquet file; name it .parquet",
     b"ARROW1": "an Arrow file; name it .feather",
+    STREAM: "a stream of Arrow; name it .arrow",
     b"FEA1": "a Feather file of version 1; write it again with a current pandas or pyarrow",
     b"\x1f\x8b": "compressed with gzip; add .gz to its name",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; add .zst to its name",

@@ -5,6 +5,7 @@ the file's own columns; NaN is None. A file that cannot be read raises InputErro
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 from sentence_distillery.corpus.tables.decoding import (
     COMPRESSED,
     RESTORE,
+    STREAM,
     binary_kind,
     cannot_read,
     decoded,
@@ -47,11 +49,15 @@ SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".feather": "feather",
+    ".arrow": "feather",
+    ".ipc": "feather",
     ".conllu": "conllu",
 }
 WHOLE = ("text", "markdown")  # a file is one article; the others have rows and columns
 ARROW = ("parquet", "feather")  # compressed within, if at all
 COLUMN = "text"  # the column of the text, if none is named
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # half of a pair, perhaps
+_FRONT_MATTER = re.compile(r"---\r?\n(?=[\w-]+:).*?\n(?:---|\.\.\.)\s*?(?:\n|\Z)", re.DOTALL)
 _TOO_LARGE = (
     f"bytes, too many for one article or array ({LARGEST_ARTICLE:,} at most); use a format with one article per "
     "line or row, such as .jsonl, .csv or .parquet."
@@ -118,7 +124,7 @@ def text_of(place: str, row: Row, column: str) -> str:
         raise InputError(
             f"{place}: column '{column}' holds {shown} ({type(value).__name__}), expected text; name another column."
         )
-    return whole_surrogates(value or "")
+    return value or ""
 
 
 def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
@@ -135,11 +141,11 @@ def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
 
 
 def _read_markdown(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
-    """Yield the text of headings, paragraphs, list items and table cells, a block each; code and HTML are left out."""
+    """Yield the text of headings, paragraphs, list items and table cells, a block each; no code, HTML or metadata."""
     from markdown_it import MarkdownIt  # few corpora need it
 
     for place, row in _read_text(path, names):
-        tokens = MarkdownIt("commonmark").enable("table").parse(row["text"])
+        tokens = MarkdownIt("commonmark").enable("table").parse(_FRONT_MATTER.sub("", row["text"], 1))
         blocks = [_inline_text(token.children or []) for token in tokens if token.type == "inline"]
         yield place, {"text": "\n\n".join(blocks)}
 
@@ -204,7 +210,8 @@ def _whole(path: Path) -> str:
 
 def _json(path: Path, number: int, text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_distinct)
+        value = json.loads(text, object_pairs_hook=_distinct)
+        return json.loads(whole_surrogates(json.dumps(value, ensure_ascii=False))) if _SURROGATE.search(text) else value
     except (ValueError, RecursionError) as error:
         remedy = "Write an object per line, or one array of objects." if text.strip() == "{" else RESTORE
         raise InputError(f"{path}, line {number} is not JSON ({error}). {remedy}") from error
@@ -255,7 +262,11 @@ def arrow_of(path: Path) -> Iterator[tuple[pa.Schema, Callable[[list[str] | None
         # By its first bytes: both formats come under either suffix.
         if head.startswith(b"ARROW1"):
             with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as feather:
-                yield feather.schema, partial(_feather_batches, feather)
+                numbers = range(feather.num_record_batches)
+                yield feather.schema, lambda names: _arrow_batches(map(feather.get_batch, numbers), names)
+        elif head.startswith(STREAM):
+            with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
+                yield stream.schema, partial(_arrow_batches, stream)
         else:
             _check_is_parquet(path, head)
             with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
@@ -271,9 +282,8 @@ def _check_is_parquet(path: Path, head: bytes) -> None:
         raise InputError(f"{path} cannot be read: it is {kind}.")
 
 
-def _feather_batches(feather: Any, names: list[str] | None) -> Iterator[pa.RecordBatch]:
-    for number in range(feather.num_record_batches):
-        batch = feather.get_batch(number)
+def _arrow_batches(batches: Iterable[pa.RecordBatch], names: list[str] | None) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
         batch.validate(full=True)  # else a damaged offset ends the process
         for start in range(0, len(batch), BATCH_ROWS):
             part = batch.slice(start, BATCH_ROWS)
@@ -291,7 +301,8 @@ def _batch_rows(batch: pa.RecordBatch) -> list[Row]:
         return list(pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist())
 
 
-NAMED = {".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather"}  # each row or file names its columns
+# Each row or file names its columns.
+NAMED = {suffix for suffix, format in SUFFIXES.items() if format in ("jsonl", *ARROW)}
 _READERS: dict[str, Callable[[Path, set[str]], Iterator[tuple[str, Row]]]] = {
     "text": _read_text,
     "lines": _read_lines,

@@ -4,7 +4,7 @@
     .md                                an article in Markdown, or a text in each block
     .csv .tsv                          rows; the first line names the columns (delimited.py)
     .json .jsonl .ndjson               an object per line, or one array of objects
-    .parquet .pq .feather              tables of Arrow, whose columns keep their types (table.py)
+    .parquet .pq .feather .arrow .ipc  tables of Arrow, whose columns keep their types (table.py)
     .conllu                            a treebank, a sentence per row in the column `text`
 
 All but Parquet and Feather may be compressed, as in .csv.gz and .jsonl.zst (decoding.py).
@@ -15,6 +15,7 @@ JSON has at most LARGEST_ARTICLE bytes, and a line of any other at most LONGEST_
 
 import csv
 import logging
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ from sentence_distillery.corpus.schema import DROPPED_FILE, HELD_OUT_FILE
 from sentence_distillery.corpus.tables.decoding import (
     COMPRESSED,
     HEAD,
+    cannot_read,
     decoded_head,
     opened,
     refuse_binary,
@@ -84,20 +86,36 @@ def files_in(path: Path, ignored: Counter[str] | None = None) -> list[Path]:
 
     # What is left out is counted, so that nobody looks for it.
     files = []
-    for file in path.rglob("*"):
+    for file in _below(path):
         if reason := _ignored_as(file, file.relative_to(path).parts):
             ignored[reason] += 1
-        elif not file.is_dir():
+        else:
             files.append(file)
     return sorted(files)
 
 
+def _below(directory: Path) -> Iterator[Path]:
+    """Yield what is below a directory and is not one; links are followed, but to none a second time, nor upwards."""
+    known = set(map(str, directory.resolve().parents))
+    for folder, folders, names in os.walk(directory, onerror=_raise, followlinks=True):
+        if (real := os.path.realpath(folder)) in known:
+            folders.clear()
+            continue
+        known.add(real)
+        folders.sort(key=lambda name: (Path(folder, name).is_symlink(), name))
+        yield from (Path(folder, name) for name in names)
+
+
+def _raise(error: OSError) -> None:
+    raise cannot_read(Path(error.filename), error) from error
+
+
 def _ignored_as(file: Path, parts: Sequence[str]) -> str | None:
-    if file.is_dir() or file.is_file():
+    if file.is_file():
         if file.name in BESIDE_PARTS and any(file.parent.glob("part-*.parquet")):
             return BESIDE_PARTS[file.name]
         hidden = any(part.startswith((".", "~$")) or part == "__MACOSX" for part in parts)
-        return HIDDEN_FILES if hidden and not file.is_dir() else None
+        return HIDDEN_FILES if hidden else None
     return SPECIAL_FILES if file.exists() else LOST_LINKS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ RELEASED_SEARCH: Final = "released-search"  # the same one, with its lexical cha
 RELEASED_MULTILINGUAL: Final = "released-multilingual"  # one that `make multilingual` builds in a clone
 RELEASED_DIRECTORY: Final = Path(__file__).parents[2] / RELEASED
 MULTILINGUAL_DIRECTORY: Final = Path(__file__).parents[3] / "models" / "multilingual"
-_RELEASES = {
+_RELEASES: dict[str | Path, Path] = {
     RELEASED: RELEASED_DIRECTORY,
     RELEASED_SEARCH: RELEASED_DIRECTORY,
     RELEASED_MULTILINGUAL: MULTILINGUAL_DIRECTORY,
@@ -25,12 +26,14 @@ def model_directory(name: str | Path, revision: str | None = None, token: str | 
 
     `revision` and `token` are those of `from_pretrained`. Raises InputError if there is no such directory or model.
     """
-    directory = _RELEASES.get(str(name), Path(name))
+    directory = _RELEASES.get(name, Path(name))  # a Path is a path, whatever its name
+    if name in _RELEASES and Path(name).is_dir():
+        warnings.warn(f"'{name}' is the included model; give './{name}' for the directory.", stacklevel=2)
     try:
         directory.exists()
     except OSError as error:  # such as too long a name
         raise InputError(f"'{name}' is not a directory: {error.strerror}{_hint()}") from error
-    if str(name) == RELEASED_MULTILINGUAL and not directory.exists():
+    if name == RELEASED_MULTILINGUAL and not directory.exists():
         raise InputError(
             f"'{name}' is not in the package, since it is too large, and not at {directory} either. Run "
             "`make multilingual` in a clone, or give the path of a directory that it wrote."

@@ -51,8 +51,9 @@ def test_columns_become_articles(workspace: Workspace) -> None:
 
 
 def test_markdown_is_read_as_blocks_of_text(workspace: Workspace) -> None:
-    """Headings, items and cells are apart; marks, code and HTML are gone."""
+    """Headings, items and cells are apart; marks, code, HTML and metadata are gone."""
     text = (
+        "---\ntitle: Notes\n---\n"
         "# The storm\n\nIt *closed*\nthe [port](https://x.org/a_b).\n\n- `make` it<br>\n- Ships\n\n```\ncode = 1\n```\n"
         "<div>markup</div>\n\n| a | b |\n| - | - |\n| one | two |\n"
     )

@@ -22,7 +22,7 @@ from sentence_distillery import cli, load
 from sentence_distillery.corpus.tables import decoding
 from sentence_distillery.corpus.tables.delimited import column_names, delimited_rows
 from sentence_distillery.corpus.tables.formats import read_rows
-from sentence_distillery.corpus.tables.reading import Reading, looks_like
+from sentence_distillery.corpus.tables.reading import Reading, files_in, looks_like
 from sentence_distillery.corpus.tables.table import open_table
 from sentence_distillery.distillation.corpus_files import read_articles
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -74,10 +74,13 @@ def as_text(header: list[str] = HEADER, rows: Rows = ROWS) -> dict[str, str]:
 
 
 def as_arrow(table: pa.Table) -> dict[str, bytes]:
-    parquet, other = io.BytesIO(), io.BytesIO()
+    parquet, other, stream = io.BytesIO(), io.BytesIO(), io.BytesIO()
     pq.write_table(table, parquet)
     feather.write_feather(table, other)
-    return {".parquet": parquet.getvalue(), ".pq": parquet.getvalue(), ".feather": other.getvalue()}
+    with pa.ipc.new_stream(stream, table.schema) as writer:
+        writer.write_table(table)
+    named = {".parquet": parquet, ".pq": parquet, ".feather": other, ".ipc": other, ".arrow": stream}
+    return {suffix: content.getvalue() for suffix, content in named.items()}
 
 
 WRITTEN = as_text() | {".txt": "".join(f"{text}\n" for text in TEXTS)}
@@ -363,6 +366,24 @@ def test_other_columns_stay(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="has a column 'embedding', the name of the vectors; rename it, or write"):
         cli.main(["encode", str(tmp_path / "out.parquet"), str(tmp_path / "again.parquet")])
     cli.main(["encode", str(tmp_path / "out.parquet"), str(tmp_path / "again.npy")])
+
+
+def test_half_a_surrogate_pair_in_json(tmp_path: Path) -> None:
+    """regression: a column that has one, other than the text, ended the server of `explore`."""
+    (tmp_path / "in.jsonl").write_text(r'{"text": "a", "by \udc00": ["b \ud83d", "\ud83d\ude00"]}', "utf-8")
+    assert [row for _, row in read_rows(tmp_path / "in.jsonl", "jsonl", set())] == [
+        {"text": "a", "by \ufffd": ["b \ufffd", "\U0001f600"]}
+    ]
+
+
+def test_links_to_directories(tmp_path: Path) -> None:
+    """They are followed, once: to one that is read already, or upwards, they add nothing."""
+    for name in ("texts/a", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "in.txt").write_text("The storm.\n", "utf-8")
+    for name, target in (("again", "a"), ("upwards", ".."), ("further", "../elsewhere")):
+        (tmp_path / "texts" / name).symlink_to(target)
+    assert files_in(tmp_path / "texts") == [tmp_path / "texts" / name / "in.txt" for name in ("a", "further")]
 
 
 def test_columns_of_json(tmp_path: Path) -> None:

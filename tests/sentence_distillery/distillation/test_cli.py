@@ -158,6 +158,17 @@ def test_no_slow_library_is_loaded(static_student: Path, source: Path) -> None:
     assert output.is_file()
 
 
+def test_nobody_reads_on(static_student: Path, tmp_path: Path) -> None:
+    """As in `evaluate pairs.csv | head -1`."""
+    (tmp_path / "pairs.csv").write_text("sentence1,sentence2,score\nstorm,port,1\nport,storm,2\nstorm,storm,3\n")
+    code = (
+        "import os, sys; from sentence_distillery.cli import main; there, here = os.pipe(); os.close(there)\n"
+        "os.dup2(here, 1); main(['evaluate', *sys.argv[1:]])"
+    )
+    done = in_python(code, tmp_path / "pairs.csv", "--model", static_student, "--scale", 0, 5)
+    assert done.returncode == 141 and "rror" not in done.stderr
+
+
 def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The figures of `evaluate`, from a file of pairs; a missing column and a text in place of a number are named."""
     pairs = tmp_path / "pairs.csv"

@@ -102,6 +102,15 @@ def test_a_cut_model_is_saved_with_its_dimensions_alone(tmp_path: Path) -> None:
         np.testing.assert_allclose(found, encoder.encode(TEXTS), atol=1e-6)
 
 
+def test_a_directory_named_as_the_included_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path leads to it, and a name does not, which is said."""
+    monkeypatch.chdir(tmp_path)
+    load(truncate_dim=8).save_pretrained("released")
+    assert load(Path("released")).dimension == load("./released").dimension == 8
+    with pytest.warns(UserWarning, match=r"'released' is the included model; give './released'"):
+        assert load("released").dimension == 256
+
+
 def test_a_table_in_a_folder_of_its_own(static_student: Path, tmp_path: Path) -> None:
     shutil.copytree(static_student, tmp_path / "nested")
     (tmp_path / "nested" / NESTED).mkdir()

@@ -66,6 +66,9 @@ def test_batches_side_by_side(directory: Path) -> None:
         torch.set_num_threads(threads)
         found.append(encoder.embed(encoder.token_ids(SENTENCES), 20)[0])
         assert torch.get_num_threads() == threads
+        with pytest.raises(IndexError):
+            encoder.embed([[10**6]], 20)
+        assert torch.get_num_threads() == threads
     torch.set_num_threads(before)
     np.testing.assert_array_equal(found[0], found[1])
 
