@@ -45,9 +45,11 @@ from sentence_distillery.runtime.progress import progress
 from sentence_distillery.teachers.functions import FunctionEncoder, function_encoder
 from sentence_distillery.teachers.options import FUNCTION, FunctionTeacher, Teacher, VectorTeacher
 from sentence_distillery.teachers.teachers import GivenTeacher, refuse_unfit
+from sentence_distillery.training.checkpoint import refuse_other_weights
 
 STUDENT, SOFT_LABELS, SIZE, HELD_OUT = StudentOptions(), SoftLabels(), Size(), HeldOut()
 LEXICAL_DIMENSION = 768  # for search
+CHECKPOINT = "student.safetensors"
 HERE = Shards(processes=1)
 FEWEST = 2  # sentences; cosines are of pairs
 
@@ -223,6 +225,7 @@ def distill(
     with progress(show_progress), _working(working_directory) as directory:
         counters = Counters("sentences")
         refuse_other_labels(directory / "soft_labels")
+        refuse_other_weights(directory / CHECKPOINT)
         write_sentences(texts, reading, cleaning, fingerprints, directory / "sentences", counters, apart)
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))
@@ -230,7 +233,7 @@ def distill(
 
         # The training counts again: it leaves out sentences without a known word or without a vector.
         used = Counters("sentences")
-        trained = train_static(student, corpus, used, directory / "student.safetensors")
+        trained = train_static(student, corpus, used, directory / CHECKPOINT)
         trained.refuse_collapsed("student")
 
         # The size comes last. A table that is trained in full and then cut is better than one trained small.

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from sentence_distillery.io import checksums
 from sentence_distillery.io.errors import RESTORE as RESTORE
@@ -391,7 +391,7 @@ def table_parts(directory: Path) -> list[Path]:
 def write_tensors(target: Path, tensors: Tensors) -> None:
     """Write named arrays as safetensors."""
     with atomic_file(target) as partial:
-        save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, partial)
+        partial.write_bytes(save({name: np.ascontiguousarray(array) for name, array in tensors.items()}))
 
 
 def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tensors:

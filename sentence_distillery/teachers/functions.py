@@ -9,9 +9,9 @@
 It gets a list of texts, some hundreds at a time, and returns a row of numbers for each. Paper 3 identifies it by its
 name alone, so its stages do not notice a change of its code.
 
-A teacher that is a function is identified by its name, the source of its module and a version that its user may give.
-So an edit of the module makes new soft labels. What the module imports, and weights that it loads, do not count: give
-another version if these change.
+A teacher that is a function is identified by its name, the source of its module, its vector of one text, and a version
+that its user may give. So an edit of the module makes new soft labels, and so does another model behind a method. What
+hardly changes that vector does not count: give another version then.
 """
 
 import hashlib
@@ -45,7 +45,8 @@ class FunctionEncoder:
     """A function as a teacher: `function` checks what the user's one returns.
 
     `reference` is module:function, `sha256` that of its module, `fingerprint` that of all that identifies its vectors,
-    `version` what the user calls this state of it. What it reads of a text only the function knows.
+    `probe` its vector of PROBE, (dimension,) of unit length, `version` what the user calls this state of it. What it
+    reads of a text only the function knows.
     """
 
     reference: str
@@ -53,6 +54,7 @@ class FunctionEncoder:
     fingerprint: str
     dimension: int
     function: Embed
+    probe: Floats
     version: str | None = None
     maximum_length: None = None
 
@@ -101,7 +103,7 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
 
     # Vectors are stored under it, so all that may change them is in it, as far as it can be seen from here.
     fingerprint = hashlib.sha256(f"{called} {sha256} {version} {dimension}".encode()).hexdigest()
-    return FunctionEncoder(called, sha256, fingerprint, dimension, embed, version)
+    return FunctionEncoder(called, sha256, fingerprint, dimension, embed, one[0].astype(np.float32), version)
 
 
 def _source_hash(function: Callable[..., object], version: str | None, name: str) -> str:

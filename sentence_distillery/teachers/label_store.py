@@ -26,11 +26,15 @@ from numpy.typing import NDArray
 from sentence_distillery.io import checksums
 from sentence_distillery.io.artifacts import atomic_file
 from sentence_distillery.io.options import Precision
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.teachers.functions import FunctionEncoder
 from sentence_distillery.teachers.teachers import TextEncoder
 
 AT_ONCE = 2_000  # texts in a file
 KEPT_DAYS = 60
 SUFFIX = ".labels"
+PROBED = ".probe"  # the vector of a text by a function, float32 of unit length
+SAME_FUNCTION = 0.999  # least cosine of two vectors of it, which may differ in the last digits of half precision
 _KEY = 16  # bytes
 
 Halves = NDArray[np.float16]
@@ -64,7 +68,23 @@ class LabelStore:
         """A hash of everything besides its text that changes a vector."""
         how = "mean" if self.precision == "float32" else f"mean {self.precision}"
         about = f"{self.encoder.fingerprint} {how} {self.encoder.maximum_length}"
-        return hashlib.sha256(about.encode()).hexdigest()[:16]
+        found = hashlib.sha256(about.encode()).hexdigest()[:16]
+        return self._of_probe(found, self.encoder.probe) if isinstance(self.encoder, FunctionEncoder) else found
+
+    def _of_probe(self, name: str, probe: Floats) -> str:
+        """Return the identity of the function of this name that gives this vector, (dimension,), or a new one.
+
+        What a method or a closure embeds depends on more than its source, which is all that the name shows.
+        """
+        for file in sorted(self.directory.glob(f"{name}*{PROBED}")):
+            kept = np.fromfile(file, np.float32)
+            if kept.shape == probe.shape and kept @ probe >= SAME_FUNCTION:
+                os.utime(file)
+                return file.stem
+        file = self.directory / f"{name}{hashlib.sha256(probe.tobytes()).hexdigest()[:8]}{PROBED}"
+        with atomic_file(file) as partial:
+            probe.tofile(partial)
+        return file.stem
 
     def _open(self, file: Path) -> None:
         """Map a file; remove it if it is damaged."""
@@ -134,5 +154,6 @@ def forget_old(directory: Path) -> None:
     """Remove the files that no run has used for KEPT_DAYS, and what killed runs have left."""
     oldest = time.time() - KEPT_DAYS * 86_400
     for file in directory.iterdir() if directory.exists() else ():
-        if file.suffix != SUFFIX or file.stat().st_mtime < oldest:
+        halfway = file.name.startswith(".") and file.name.endswith(".partial")
+        if halfway or (file.suffix in (SUFFIX, PROBED) and file.stat().st_mtime < oldest):
             file.unlink()

@@ -9,17 +9,18 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.optim import Optimizer, SparseAdam
 
-from sentence_distillery.io.artifacts import atomic_file, check_kind
+from sentence_distillery.io.artifacts import InputError, atomic_file, check_kind
 
 log = logging.getLogger(__name__)
 
@@ -96,8 +97,16 @@ def has_weights(path: Path, key: str) -> bool:
 
 
 def _write(path: Path, key: str, tensors: Mapping[str, Tensor], notes: str) -> None:
-    with atomic_file(path) as partial:
-        save_file(dict(tensors), partial, metadata={"key": key, "notes": notes, "sha256": _sha256(tensors, notes)})
+    with atomic_file(path) as partial:  # in one piece, since `save_file` leaves a file of its own if it is killed
+        about = {"key": key, "notes": notes, "sha256": _sha256(tensors, notes)}
+        partial.write_bytes(save(dict(tensors), about))
+
+
+def refuse_other_weights(path: Path) -> None:
+    """Raise InputError if a path that a checkpoint is written to has weights that are none."""
+    with suppress(OSError, SafetensorError), safe_open(path, framework="pt") as file:
+        if "key" not in (file.metadata() or {}):
+            raise InputError(f"{path} is no checkpoint of a training, and would be replaced; name another directory.")
 
 
 def _read(path: Path, key: str) -> tuple[dict[str, Tensor], Notes] | None:

@@ -248,6 +248,8 @@ def test_progress(tiny: Path, shown: bool | None, bars: bool, capfd: pytest.Capt
         (iter(["", " \n "]), InputError, "texts has no text: it is empty or blank"),
         (["A text.", None], TypeError, r"texts\[1\] is None \(NoneType\), neither a str nor a Path"),
         (b"bytes", TypeError, r"texts is b'bytes' \(bytes\); give texts"),
+        ({"text": ["A text."]}, TypeError, r"texts are a str or an iterable of str, not \{'text'"),
+        (np.array([["A text."]]), TypeError, "ndarray of 2 axes; give one column"),
     ],
 )
 def test_texts_that_make_no_student(tiny: Path, texts: Any, error: type[Exception], message: str) -> None:

@@ -83,6 +83,24 @@ def test_its_labels_are_made_anew_if_the_function_changes(here: Path, monkeypatc
     assert first < second < kept()
 
 
+def test_methods_of_two_objects_are_two_teachers(here: Path) -> None:
+    """regression: the second one got the vectors of the first, since their source is the same."""
+
+    class Scaled:
+        def __init__(self, scale: float) -> None:
+            self.scale, self.seen = scale, 0
+
+        def embed(self, texts: list[str]) -> NDArray[np.float64]:
+            self.seen += len(texts)
+            return embed(texts) ** self.scale
+
+    teachers = [Scaled(1), Scaled(3), Scaled(1)]
+    for teacher in teachers:
+        distill(TEXTS, teacher.embed, working_directory="work", **SMALL)
+    first, second, again = (teacher.seen for teacher in teachers)
+    assert first == second > again == 2  # the probe, twice
+
+
 def test_sentences_without_words(here: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A file that has the sentences only: the words' vectors are estimated, and the student still agrees with it."""
     caplog.set_level(logging.INFO)

@@ -317,15 +317,16 @@ def test_another_teacher_takes_nothing(workspace: Path, change: Callable[[], Non
 
 @pytest.mark.fault(1)
 def test_old_files_are_removed(workspace: Path) -> None:
-    """Vectors that no run has used for long, those of an earlier version, partial files of a killed run."""
+    """Vectors that no run has used for long, partial files of a killed run; what a user has put there stays."""
     soft_labels.main()
     (file,) = KEPT.iterdir()
     old = time.time() - (KEPT_DAYS + 1) * 86_400
-    for name in (".abc.labels.partial", "abc.parquet"):
+    for name in (".abc.labels.partial", "notes.txt"):
         (KEPT / name).write_bytes(b"half")
+    (KEPT / "folder").mkdir()
     os.utime(file, (old, old))
     soft_labels.main()
-    assert list(KEPT.iterdir()) == [file]  # it was used now
+    assert {*KEPT.iterdir()} == {file, KEPT / "folder", KEPT / "notes.txt"}  # the first was used now
     os.utime(file, (old, old))
     other_length()
     soft_labels.main()

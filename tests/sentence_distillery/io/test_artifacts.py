@@ -109,7 +109,7 @@ def test_a_partial_path_of_a_killed_run_is_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("processes", [True, False])
 def test_of_many_writers_at_once_the_last_one_stays(tmp_path: Path, processes: bool) -> None:
     """regression: they wrote into each other's partial file, and one ended well with a damaged file."""
-    pool = ProcessPoolExecutor(6, get_context("spawn")) if processes else ThreadPoolExecutor(6)
+    pool = ProcessPoolExecutor(2, get_context("spawn")) if processes else ThreadPoolExecutor(6)
     with pool:
         list(pool.map(_write_both, [tmp_path] * 6, range(6)))
     written = files(tmp_path)
