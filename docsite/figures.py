@@ -59,13 +59,16 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     name: writer for module in (*MODULES, *OF_PAPERS) for name, writer in module.TABLES.items()
 }
 FIGURES: dict[str, Callable[[], str]] = {
-    "released speed": lambda: sizes.rate(size("released")),
+    "released speed": partial(own.rate, "own"),
     "released megabytes": lambda: sizes.megabytes(size("released")),
-    "teacher speed": lambda: sizes.rate(size("teacher")),
+    "teacher speed": partial(own.rate, "teacher"),
     **{f"scifact {system}": partial(own.scifact, system) for system in ("student", "released", "model2vec")},
+    "scifact load": partial(peers.scifact, "released"),
+    "scifact BM25": partial(peers.scifact, "BM25"),
     "scifact queries": own.scifact_queries,
     "peer versions": peers.versions,
     "times transformers.js": own.in_the_browser,
+    "browser date": lambda: record("browser_bench")["machine"]["date"],
     "browser kilobytes": lambda: f"{record('browser_bench')['sizes']['own']['gzip'] / 1000:.0f}",
     "times model2vec": lambda: f"{record('kinds')['geometric_mean']:.0f}",
     "least times model2vec": lambda: f"{record('kinds')['smallest']:.0f}",

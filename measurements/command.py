@@ -43,9 +43,11 @@ def today() -> str:
     return f"{datetime.date.today()}; {cores()} cores, {platform.machine()}"
 
 
-def write_rows(target: Path, rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> None:
-    """Write a table as CSV."""
+def write_rows(target: Path, rows: Iterable[Mapping[str, object]], columns: Sequence[str], about: str = "") -> None:
+    """Write a table as CSV, after a comment if there is one."""
     with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        if about:
+            file.write(f"# {about}\n")
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

@@ -15,6 +15,7 @@ encoding. A process of its own encodes a long stream and says how its memory gre
 
 import argparse
 import ctypes
+import datetime
 import json
 import os
 import platform
@@ -159,13 +160,14 @@ def stream_memory(directory: Path, corpus: list[str], count: int) -> dict[str, f
 
 
 def machine() -> dict[str, object]:
-    """Return the machine that the figures were measured on."""
+    """Return the machine that the figures were measured on, and the day."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
     models = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
     return {
         "cores": len(os.sched_getaffinity(0)),
         "torch_threads": torch.get_num_threads(),
         "processor": models[0] if models else platform.machine(),
+        "date": datetime.date.today().isoformat(),
     }
 
 

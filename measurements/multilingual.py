@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 from tokenizers import Tokenizer
 
-from measurements.command import write_rows
+from measurements.command import today, write_rows
 from measurements.peers import PEERS
 from measurements.release.multilingual.build import COUNTS, Plan, examples, fitted_targets
 from measurements.release.multilingual.corpus import Share
@@ -144,7 +144,8 @@ def main() -> None:
     options = parser.parse_args()
     found = list(lines(options.sets, options.english, options.part, options.place))
     rounded = ({key: round(v, 2) if isinstance(v, float) else v for key, v in line.items()} for line in found)
-    write_rows(ROOT / "reports/multilingual.csv", rounded, list(found[0]))
+    about = f"python -m measurements.multilingual SETS ENGLISH --part {options.part}; {today()}"
+    write_rows(ROOT / "reports/multilingual.csv", rounded, list(found[0]), about)
 
 
 if __name__ == "__main__":

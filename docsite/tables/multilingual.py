@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from docsite.saved import published, table
+from docsite.saved import REPORTS, lines, published, table
 from measurements.release.multilingual.languages import BY_CODE
 from reproductions.docs.tables.cells import NONE, figure, grid
 
@@ -26,7 +26,8 @@ def similarity() -> list[str]:
     part = table("multilingual")[0]["part"]
     about = (
         f"Rank correlation with STS-B {part}, × 100. † as `reports/published.csv` has it, with the source: with "
-        "another German translation of the same sentences, and no figure for the others."
+        "another German translation of the same sentences, and no figure for the others. "
+        f"released: the encoder of {_about().split('; ')[1]}."
     )
     return [*_compared(codes, "similarity", "stsb", "spearman"), "", about]
 
@@ -55,7 +56,7 @@ def trained_on() -> list[str]:
         "Texts that were trained on, those of them whose target has a say of the second teacher, and their different "
         "tokens. Words known: per cent of Tatoeba's words that are one token. No vector: per cent of its sentences. "
         "Texts a second of processor time: Tatoeba's sentences, new to the encoder, in turn with model2vec, which has "
-        "the same tokens. `python -m measurements.multilingual`"
+        f"the same tokens. {_about()}."
     )
     return [*grid(head, rows), "", about]
 
@@ -83,6 +84,11 @@ def _compared(codes: Sequence[str], key: str, dataset: str, metric: str) -> list
 
 def _lines() -> Lines:
     return {(line["encoder"], line["language"]): line for line in table("multilingual")}
+
+
+def _about() -> str:
+    """The command, the day and the machine."""
+    return lines(REPORTS / "multilingual.csv")[0].removeprefix("# ")
 
 
 def _codes(encoder: str = OURS) -> list[str]:

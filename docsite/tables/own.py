@@ -6,7 +6,7 @@ from statistics import mean
 
 from docsite.saved import record, run
 from reproductions.docs.tables.cells import NONE, grid, one, rounded
-from reproductions.docs.tables.rows import matching
+from reproductions.docs.tables.rows import matching, source
 
 STSB = {"STS-B": ("stsb", "mean", "spearman")}
 OTHERS = {
@@ -30,7 +30,12 @@ def seeds() -> list[str]:
     for system in systems:
         figures = [(system, "stsb", "mean", metric) for metric in ("pearson", "spearman")]
         rows.append([system, *(one(best.value(*each), best.spread(*each), 2) for each in figures)])
-    return grid(["system", "STS-B test, Pearson", "Spearman"], rows)
+    return [*grid(["system", "STS-B test, Pearson", "Spearman"], rows), "", source("best")]
+
+
+def rate(name: str) -> str:
+    """Show two digits of the sentences a second of a system of `make bench`: more depend on the machine's mood."""
+    return rounded(record("bench")["sentences_per_second"][name]["median"])
 
 
 def speed() -> list[str]:
@@ -51,13 +56,14 @@ def speed() -> list[str]:
         "",
         f"{bench['sentences']:,} sentences of {bench['mean_characters']:.0f} characters and {bench['documents']:,} "
         f"documents of {bench['mean_characters_of_documents']:,.0f}, {bench['dimension']} dimensions, medians of "
-        f"{bench['runs']} runs in turns, {machine['cores']} cores of {machine['processor']}: `make bench`. A stream of "
-        f"{stream['sentences']:,} sentences took {stream['mb_after_a_tenth']:.0f} MB after a tenth and "
-        f"{stream['mb_at_the_end']:.0f} MB at the end. In a fresh process the import takes {load['import']:.2g} ms, "
-        f"loading {load['load']:.0f} ms and the first vector {load['first_vector']:.2g} ms.",
+        f"{bench['runs']} runs in turns, {machine['cores']} cores of {machine['processor']}, {machine['date']}: "
+        f"`make bench`. A stream of {stream['sentences']:,} sentences took {stream['mb_after_a_tenth']:.0f} MB after a "
+        f"tenth and {stream['mb_at_the_end']:.0f} MB at the end. In a fresh process the import takes "
+        f"{load['import']:.2g} ms, loading {load['load']:.0f} ms and the first vector {load['first_vector']:.2g} ms.",
     ]
 
 
+FIRST_CALL = "texts_per_second_of_the_first_call"
 KIND = ("mean_characters", "own", "model2vec", "own for search")
 
 
@@ -70,18 +76,18 @@ def kinds() -> list[str]:
         times, for_search = (f"{row[key]:.0f} times" for key in ("times", "times_for_search"))
         rows.append([name, characters, f"{100 * row['ascii']:.0f} %", own, peer, times, search, for_search])
     heads = ["kind of text", "characters", "all ASCII", "texts/s", "model2vec", "faster", "for search", "faster"]
-    single, first = found["one_text_microseconds"], found["texts_per_second_of_the_first_call"]
+    single, first, machine = (found[key] for key in ("one_text_microseconds", FIRST_CALL, "machine"))
     return [
         *grid(heads, rows),
         "",
         f"Geometric mean {found['geometric_mean']:.0f} times, for search {found['geometric_mean_for_search']:.0f}. One "
-        f"core of {found['machine']['processor']} and one process each, the same table, seconds of the processor, the "
-        f"fastest of {found['runs']} runs in turns: `python -m measurements.kinds`, a part of `make bench`. Each text "
-        f"is new to an encoder that has read others of its kind; if it has met them, the geometric mean is "
-        f"{found['geometric_mean_again']:.0f} times. A call "
-        f"with one short text takes {single['own']:.1f} µs, for search {single['own for search']:.1f} µs, in model2vec "
-        f"{single['model2vec']:.0f} µs. The first call after loading reads {rounded(first['first'])} bank questions a "
-        f"second, the second one {rounded(first['second'])}.",
+        f"core of {machine['processor']}, {machine['date']}, one process each, the same table, seconds of the "
+        f"processor, the fastest of {found['runs']} runs in turns: `python -m measurements.kinds`, a part of `make "
+        f"bench`. Each text is new to an encoder that has read others of its kind; if it has met them, the geometric "
+        f"mean is {found['geometric_mean_again']:.0f} times. A call with one short text takes {single['own']:.1f} µs, "
+        f"for search {single['own for search']:.1f} µs, in model2vec {single['model2vec']:.0f} µs. The first call "
+        f"after loading reads {rounded(first['first'])} bank questions a second, the second one "
+        f"{rounded(first['second'])}.",
     ]
 
 

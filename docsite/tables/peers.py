@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from docsite.saved import ROOT, FigureTable, published, run, size
-from docsite.tables.sizes import TEST_PAIRS, correlations, ends_of, megabytes, rate, sized
+from docsite.tables.sizes import TEST_PAIRS, correlations, ends_of, megabytes, sized
 from measurements import entailment
 from measurements.peers import PEERS
 from reproductions.docs.tables.cells import NONE, grid, one, two
@@ -47,7 +47,8 @@ FURTHER = (
 
 SHORT = ("**released", "WordLlama", "potion", "static-similarity", "TF-IDF", "BM25", "all-MiniLM")
 COMPARED = ("teacher", "model2vec", "WordLlama", "TF-IDF", "BM25")
-HEAD = ["encoder", "MB", "STS-B", "SICK-R", "SciFact", "sentences/s"]
+HEAD = ["encoder", "MB", "STS-B", "SICK-R", "SciFact"]
+FORMER = "0.3.0"  # the version whose encoders reports/runs/suite/suite.csv calls the former ones
 SCIFACT = ("scifact", "search", "ndcg_at_10")
 MEASURED = (
     "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: nDCG@10 × 100 "
@@ -66,10 +67,11 @@ def comparison() -> list[str]:
 def all_compared() -> list[str]:
     """Our encoders in all sizes, their peers, word searches and the teacher on the same sets."""
     peers = run("suite/suite")
-    place = ", ".join(peers.about.split("; ")[2:4])  # its date and its machine
+    dates, machine = peers.about.split("; ")[2:4]
+    place = f"{dates.partition(',')[0]}, {machine}"  # the first date is that of the encoders here
     about = (
         f"The rest is measured by `python -m measurements.suite FROM` ({place}), or by `make pareto` (student, "
-        "teacher, speed; two cores). An interval comes from 2,000 draws of the test pairs or queries if "
+        "teacher). An interval comes from 2,000 draws of the test pairs or queries if "
         "`measurements.suite` measured the encoder, and otherwise from the number of pairs (Bonett and Wright 2000)."
     )
     published = "† `reports/published.csv` has the source."
@@ -77,24 +79,24 @@ def all_compared() -> list[str]:
 
 
 def _rows(peers: FigureTable) -> list[list[str]]:
-    search, untimed = size("released-search"), {"sentences_per_second": ""}
+    search = size("released-search")
     own = [
         _measured("**released**, 256 dimensions, in a search 1,024", peers, "released", size("released")),
         _measured("the same, its first 160 dimensions", peers, "released at 160", size("released", None, 160)),
         _measured("**released-search**, 1,024 dimensions", peers, "released-search", search),
-        _measured("the same, 2,304 dimensions", peers, "released-search at 2304", search | untimed),
+        _measured("the same, 2,304 dimensions", peers, "released-search at 2304", search),
         sized("student of `best`, 256 dimensions, 8 bits", size("own", "int8", 256)),
         sized("the same, 64 dimensions, 8 bits", size("own", "int8", 64)),
     ]
     others = [
-        _measured("WordLlama 256", peers, "WordLlama", {"megabytes": "16.4"} | untimed),
+        _measured("WordLlama 256", peers, "WordLlama", {"megabytes": "16.4"}),
         _published("potion-base-32M"),
         _published("static-retrieval-mrl-en-v1"),
         _published("static-similarity-mrl-multilingual-v1"),
-        _measured("GloVe, mean of all words, 50 dimensions", peers, "GloVe", size("GloVe") | untimed),
-        ["TF-IDF", NONE, *(_pair(peers, "TF-IDF", dataset) for dataset in TEST_PAIRS), _search(peers, "TF-IDF"), NONE],
-        ["BM25, a word search", NONE, NONE, NONE, _search(peers, "BM25"), NONE],
-        sized("all-MiniLM-L6-v2, the teacher", size("teacher"), peers.value("teacher", *SCIFACT)),
+        _measured("GloVe, mean of all words, 50 dimensions", peers, "GloVe", size("GloVe")),
+        ["TF-IDF", NONE, *(_pair(peers, "TF-IDF", dataset) for dataset in TEST_PAIRS), _search(peers, "TF-IDF")],
+        ["BM25, a word search", NONE, NONE, NONE, _search(peers, "BM25")],
+        sized("all-MiniLM-L6-v2, the teacher", size("teacher"), _search(peers, "teacher")),
     ]
     return own + others
 
@@ -124,7 +126,8 @@ def suite() -> list[str]:
     rows = []
     for system in dict.fromkeys(key[0] for key in found.rows):
         values = [kind.mean(found, system) for kind in KINDS]
-        rows.append([system, *map(one, [*values, _mean(values), *(kind.mean(found, system) for kind in FURTHER)])])
+        values += [_mean(values), *(kind.mean(found, system) for kind in FURTHER)]
+        rows.append([system.replace(", former", f" of {FORMER}"), *map(one, values)])
     head = ["encoder", *(kind.title for kind in KINDS), "mean of kinds", *(kind.title for kind in FURTHER)]
     return [*grid(head, rows), "", _source(found)]
 
@@ -145,7 +148,12 @@ def near_copies() -> list[str]:
 
 
 def _source(found: FigureTable) -> str:
-    return "; ".join(found.about.split("; ")[:4]) + "."
+    return "; ".join(found.about.split("; ")[:4]).replace("former encoders", f"encoders of {FORMER}") + "."
+
+
+def scifact(system: str) -> str:
+    """The figure of an encoder on SciFact."""
+    return one(run("suite/suite").value(system, *SCIFACT))
 
 
 def versions() -> str:
@@ -159,7 +167,7 @@ def versions() -> str:
 
 def _measured(title: str, peers: FigureTable, system: str, row: dict[str, str]) -> list[str]:
     pairs = [_pair(peers, system, dataset) for dataset in ("stsb", "sick")]
-    return [title, megabytes(row), *pairs, _search(peers, system), rate(row)]
+    return [title, megabytes(row), *pairs, _search(peers, system)]
 
 
 def _search(peers: FigureTable, system: str) -> str:
@@ -176,7 +184,7 @@ def _published(system: str) -> list[str]:
     found = {key: 100 * float(row[key]) for key in row if "/" in key}
     both = ([found.get(f"{dataset}/{metric}") for metric in ("pearson", "spearman")] for dataset in TEST_PAIRS)
     figures = (correlations(dataset, *pair) for dataset, pair in zip(TEST_PAIRS, both, strict=True))
-    return [f"{system} †", megabytes(row), *figures, one(found.get("scifact/ndcg_at_10")), NONE]
+    return [f"{system} †", megabytes(row), *figures, one(found.get("scifact/ndcg_at_10"))]
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {

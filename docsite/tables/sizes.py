@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from docsite import saved
-from reproductions.docs.tables.cells import NONE, grid, one, rounded, two
+from reproductions.docs.tables.cells import NONE, grid, two
 from sentence_distillery.reporting.intervals import spearman_interval
 
 TEST_PAIRS = {"stsb": 1379, "sick": 4927}  # behind each correlation of a test split
@@ -13,19 +13,19 @@ def sizes() -> list[str]:
     """The student of `best`: every dimension in 8 bits, every precision at the full dimension."""
     names = {"own": "", "released": ", released", "released-search": ", released-search"}
     rows = [
-        [row["precision"] + names[row["system"]], row["dimension"], megabytes(row), *sized("", row)[2:4], rate(row)]
+        [row["precision"] + names[row["system"]], row["dimension"], megabytes(row), *sized("", row)[2:4]]
         for row in saved.table("pareto")
         if row["system"] in names and (row["precision"] == "int8" or row["dimension"] == "256")
     ]
-    head = ["precision", "dimension", "MB", "STS-B test", "SICK-R test", "sentences/s"]
+    head = ["precision", "dimension", "MB", "STS-B test", "SICK-R test"]
     return [*grid(head, rows), "", "Pearson / Spearman × 100. `make pareto`."]
 
 
-def sized(title: str, row: dict[str, str], search: float | None = None) -> list[str]:
+def sized(title: str, row: dict[str, str], search: str = NONE) -> list[str]:
     """Return a row of the table of peers, from a row of reports/pareto.csv."""
     both = ([_number(row[f"{name}/test/{metric}"]) for metric in ("pearson", "spearman")] for name in TEST_PAIRS)
     figures = (correlations(dataset, *pair) for dataset, pair in zip(TEST_PAIRS, both, strict=True))
-    return [title, megabytes(row), *figures, one(search), rate(row)]
+    return [title, megabytes(row), *figures, search]
 
 
 def correlations(dataset: str, pearson: float | None, spearman: float | None) -> str:
@@ -43,12 +43,6 @@ def megabytes(row: dict[str, str]) -> str:
     """Show the megabytes of an encoder."""
     value = float(row["megabytes"])
     return f"{value:.1f}" if value < 10 else f"{value:.0f}"
-
-
-def rate(row: dict[str, str]) -> str:
-    """Show two digits of a speed: more depend on the machine's mood."""
-    value = _number(row.get("sentences_per_second"))
-    return NONE if value is None else rounded(value)
 
 
 def _number(text: str | None) -> float | None:

@@ -35,7 +35,7 @@ def test_marks_ask_for_tables_and_figures() -> None:
     new = with_figures(text)
     assert new.startswith("a\nb\n<!-- figures: medical -->\n| encoder | recall@1 |")
     assert "\nb\n<!-- figures: probes -->\n| what differs" in new and "old" not in new
-    assert new.endswith("<!-- figure: teacher speed -->230<!-- end --> c")
+    assert new.endswith("<!-- figure: teacher speed -->300<!-- end --> c")
     with pytest.raises(InputError, match="figures 'medcal'; known ones are comparison, comparison of all"):
         with_figures(text.replace("medical", "medcal"))
 

@@ -84,8 +84,10 @@ CENTRING = {
 TABLES: dict[str, Callable[[], list[str]]] = {
     "levers ablations": ablations,
     "levers test": on_test,
-    "levers equal-bytes": partial(by_kind, "equal-bytes-differences", "16 MB, less the former release", EQUAL_BYTES),
-    "levers continued": partial(by_kind, "continued-differences", "trained further, less the former release"),
+    "levers equal-bytes": partial(
+        by_kind, "equal-bytes-differences", "16 MB, less the encoder of version 0.2", EQUAL_BYTES
+    ),
+    "levers continued": partial(by_kind, "continued-differences", "trained further, less the encoder of 2026-11-29"),
     "levers variants": partial(by_kind, "variants-differences", "changed after training, less released"),
     "levers lexical-channel": partial(by_kind, "lexical-channel-differences", "channel, less none", CHANNEL),
     "levers channel-terms": partial(by_kind, "channel-terms-differences", "counts in the channel, too"),
