@@ -23,7 +23,7 @@ from prefect_dvc.execution.run import Run, open_in_place, open_run, summary
 from prefect_dvc.execution.slots import turn
 from prefect_dvc.progress import Progress
 from prefect_dvc.server.database import RETRIES, most_runs
-from prefect_dvc.settings.parameters import assignments
+from prefect_dvc.settings.parameters import assignments, flat
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run
 from prefect_dvc.workspace.snapshot import refuse_read_only
@@ -106,6 +106,7 @@ def _here(options: argparse.Namespace) -> None:
 def _with_server(given: dict[str, Any], overrides: Mapping[str, Any], *, apply: bool) -> None:
     """Run the flow of pipeline_flow.py in this process; a Prefect server shows it."""
     named = {key: value for key, value in given.items() if value is not None}
+    refuse_unkept({**named, "overrides": overrides})
     refuse_read_only(Path.cwd())  # the queue is there, too
     most = most_runs()
     places = [Path.cwd() / QUEUE / f"{number}.lock" for number in range(most)]
@@ -117,6 +118,20 @@ def _with_server(given: dict[str, Any], overrides: Mapping[str, Any], *, apply: 
         state = pipeline(**named, overrides=dict(overrides), apply=apply, return_state=True)
     if not state.is_completed():
         raise Refusal(state.message)
+
+
+def refuse_unkept(parameters: Mapping[str, Any]) -> None:
+    """Refuse what Prefect's server takes and cannot read again: with an integer beyond 64 bits it lists no run."""
+    import orjson  # which Prefect writes with
+
+    for name, value in flat(parameters).items():
+        try:
+            orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+        except TypeError as error:
+            told = (
+                f"{name} is {value!r}, which Prefect's server cannot keep: {error}. Change the parameter file itself, "
+            )
+            raise SettingsError(f"{told}or run without PREFECT_API_URL.") from error
 
 
 def stop(signum: int, frame: object) -> NoReturn:

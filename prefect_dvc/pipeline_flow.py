@@ -26,7 +26,7 @@ from prefect_dvc.execution.outcome import MEANING, Outcome, StageError
 from prefect_dvc.execution.run import GpuPolicy, Run, open_run, summary
 from prefect_dvc.server.orphans import at_work
 from prefect_dvc.settings.graph_files import targets
-from prefect_dvc.settings.parameters import AS_IT_STANDS, choices, known_keys
+from prefect_dvc.settings.parameters import AS_IT_STANDS, LARGEST, choices, known_keys
 from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run
 
@@ -36,6 +36,7 @@ CHOICES = [AS_IT_STANDS, *choices(Path.cwd(), "profiles")]
 TARGETS = [EVERYTHING, *targets(Path.cwd())]
 Profile = Annotated[str, WithJsonSchema({"type": "string", "enum": CHOICES})]
 Overrides = Annotated[dict[str, Any], WithJsonSchema(known_keys(Path.cwd()))]  # Prefect refuses others in the form
+Parallel = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1, "maximum": LARGEST})]
 Target = Annotated[str, WithJsonSchema({"type": "string", "enum": TARGETS})]
 
 
@@ -61,7 +62,7 @@ def pipeline(
     overrides: Overrides = {},  # noqa: B006  Prefect's form shows it, nothing changes it
     force: bool = False,
     gpu: GpuPolicy = "prefer",
-    parallel: int = 2,
+    parallel: Parallel = 2,
     apply: bool = False,
 ) -> State[None]:
     """Run the graph of dvc.yaml in a separate worktree, and publish the results as artifacts.

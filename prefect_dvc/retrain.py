@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from prefect_dvc.errors import Refusal
-from prefect_dvc.pipeline import run_in_threads, stop
+from prefect_dvc.pipeline import refuse_unkept, run_in_threads, stop
 from prefect_dvc.retraining import Decision, RetrainSettings, meanings, retrain_once
 from prefect_dvc.settings.flows_yaml import Config, read_config
 from prefect_dvc.settings.parameters import assignments
@@ -78,6 +78,7 @@ def main() -> None:
     if os.environ.get("PREFECT_API_URL"):
         from prefect_dvc.retrain_flow import given_to_flow, retrain  # imports Prefect, which takes 2 s
 
+        refuse_unkept(given_to_flow(settings))
         state = retrain(**given_to_flow(settings), return_state=True)
         if not state.is_completed():
             raise Refusal(state.message)

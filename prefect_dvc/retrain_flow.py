@@ -12,28 +12,29 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.events import emit_event
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
-from pydantic import WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from prefect_dvc.charts import history, panels, publish_chart
 from prefect_dvc.errors import Refusal
 from prefect_dvc.pipeline_flow import Overrides, Profile, label, run_as_tasks
 from prefect_dvc.retraining import NONE, RetrainSettings, day_in, meanings, retrain_once
 from prefect_dvc.server.orphans import at_work
-from prefect_dvc.settings.flows_yaml import Tolerance, read_config
-from prefect_dvc.settings.parameters import AS_IT_STANDS, choices
+from prefect_dvc.settings.flows_yaml import read_config
+from prefect_dvc.settings.parameters import AS_IT_STANDS, KEPT, LARGEST, choices
 
 EVENT = "prefect-dvc.retraining"  # begins the name of each event
 HERE = RetrainSettings().complete(read_config(Path.cwd()))  # the form's defaults
 SITES = [NONE, *choices(Path.cwd(), "sites")]  # of the form
 Site = Annotated[str, WithJsonSchema({"type": "string", "enum": SITES})]
-Limits = dict[str, Tolerance]
+Figure = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+Limits = dict[str, Figure | str]
 SHOWN = ("snapshot", "profile", "site", "overrides", "floors", "gains", "tolerances", "promote", "source", "revision")
 FORM = {  # what the form has in the place of a field's own type
     "profile": Profile,
     "site": Site,
     "overrides": Overrides,
     "data": Limits,
-    "floors": dict[str, float],
+    "floors": dict[str, Figure],
     "gains": Limits,
     "tolerances": Limits,
 }
@@ -86,7 +87,7 @@ def _parameters() -> Signature:
             default, kind = getattr(HERE, each.name), FORM.get(each.name, each.type)
             parameters.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
     rest = [each.name for each in fields(RetrainSettings) if each.name not in SHOWN]
-    schema = {"type": "object", "propertyNames": {"enum": rest}}
+    schema = {"type": "object", "propertyNames": {"enum": rest}, "additionalProperties": KEPT}
     kind = Annotated[dict[str, Any], WithJsonSchema(schema)]
     parameters.append(Parameter("further", Parameter.KEYWORD_ONLY, default={}, annotation=kind))
     return Signature(parameters)

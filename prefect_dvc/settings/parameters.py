@@ -18,6 +18,7 @@ from prefect_dvc.settings.flows_yaml import FILE, Params, read_config
 from prefect_dvc.settings.graph_files import PARAMS, SUFFIXES, parameter_files
 from prefect_dvc.settings.yaml_reader import read_file, read_yaml
 
+LARGEST = 2**63 - 1  # integer that Prefect's server keeps; with a larger one it could list no runs any more
 AS_IT_STANDS = "as it stands"  # params.yaml unchanged, of the forms; deployments have this value
 REFERENCE = re.compile(r"\$\{\s*([^\s\[\]{}]+)")  # of a dvc.yaml to a parameter
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -163,7 +164,16 @@ def known_keys(directory: Path) -> dict[str, Any]:
     sections = [key for key, value in params.items() if isinstance(value, Mapping)]
     additions = [{"pattern": f"^{re.escape(section)}\\."} for section in dict.fromkeys([*settings.open, *sections])]
     # In `properties`, Prefect's page would show hundreds of fields
-    return {"type": "object", "propertyNames": {"anyOf": [{"enum": known}, *additions]}}
+    return {"type": "object", "propertyNames": {"anyOf": [{"enum": known}, *additions]}, "additionalProperties": KEPT}
+
+
+def _kept(depth: int) -> dict[str, Any]:
+    """Return a JSON schema for values of `depth` levels without the integers that Prefect's server cannot keep."""
+    inner = _kept(depth - 1) if depth else {}
+    return {"minimum": -LARGEST, "maximum": LARGEST, "items": inner, "additionalProperties": inner}
+
+
+KEPT = _kept(4)
 
 
 def assignments(given: Sequence[str], *, last: bool = False) -> dict[str, Any]:

@@ -137,6 +137,8 @@ def test_a_run_changes_nothing_outside(use: str, scratch: Path, tmp_path_factory
         ({"train.rat": 1}, "train.rat"),
         ({"train.deep.dept": 2}, "train.deep.dept"),
         ({"train.open.mine": 2}, "train.open.mine"),
+        ({"train.rate": 2**63}, "9223372036854775808"),
+        ({"names": {"mine": [{"seeds": [-(2**64)]}]}}, "-18446744073709551616"),
     ],
 )
 def test_what_the_form_refuses(scratch: Path, overrides: dict[str, Any], unknown: str | None) -> None:
@@ -148,7 +150,7 @@ def test_what_the_form_refuses(scratch: Path, overrides: dict[str, Any], unknown
     if unknown is None:
         validate({"overrides": overrides}, schema, raise_on_error=True)
     else:
-        with pytest.raises(ValidationError, match=rf"'{re.escape(unknown)}' is not"):
+        with pytest.raises(ValidationError, match=rf"'?{re.escape(unknown)}'? is (not|greater|less)"):
             validate({"overrides": overrides}, schema, raise_on_error=True)
 
 

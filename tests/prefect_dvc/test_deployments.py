@@ -1,5 +1,6 @@
 """prefect.yaml and the form of the flows agree with the code."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,13 @@ import pytest
 import yaml
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.flows import Flow, load_flow_from_entrypoint
+from prefect.utilities.schema_tools.validation import ValidationError, validate
 
+from prefect_dvc.errors import SettingsError
 from prefect_dvc.gpu_stage import COMMAND
+from prefect_dvc.pipeline import refuse_unkept
 from prefect_dvc.pipeline_flow import EVERYTHING, pipeline
+from prefect_dvc.retrain_flow import retrain
 from prefect_dvc.server.database import SQLITE_RUNS
 from prefect_dvc.settings.parameters import AS_IT_STANDS
 
@@ -50,6 +55,30 @@ def test_a_repository_without_prefect_yaml() -> None:
 
 def test_the_command_of_the_gpu_stage() -> None:
     assert deployments()["gpu-stage"]["work_pool"]["job_variables"]["command"] == COMMAND
+
+
+TOO_LARGE = 10**20
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"parallel": 0},
+        {"parallel": TOO_LARGE},
+        {"overrides": {"student.epochs": TOO_LARGE}},
+        {"floors": {"accuracy": TOO_LARGE}},
+        {"further": {"keep_runs": TOO_LARGE}},
+    ],
+)
+def test_numbers_that_the_server_cannot_keep(given: dict[str, Any]) -> None:
+    """It took them, and then its list of runs was an error for ever; the form and the commands refuse them."""
+    with pytest.raises(ValidationError, match=r"is (greater|less) than the m"):
+        for flow in (pipeline, retrain):
+            validate(given, flow.parameters.model_dump(), raise_on_error=True)
+    if given != {"parallel": 0}:
+        with pytest.raises(SettingsError, match=f"{TOO_LARGE}, which Prefect's server cannot keep"):
+            refuse_unkept(given)
+    refuse_unkept({"overrides": {"seed": str(TOO_LARGE), "day": date(2026, 11, 30)}})
 
 
 def test_choices() -> None:
