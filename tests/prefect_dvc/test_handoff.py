@@ -386,6 +386,19 @@ def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.Mo
 
 
 @pytest.mark.fault(12)
+def test_a_stage_that_takes_longer_than_the_limit_is_ended(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = Limits()
+    monkeypatch.setattr(pool, "LIMITS", limits)
+
+    def strike() -> None:
+        object.__setattr__(limits, "total", 0.5)
+
+    with site.meanwhile(strike), pytest.raises(HandoffError, match="It did not end within 0 s"):
+        site.hand_off()
+    assert site.last_state().type in (StateType.CANCELLING, StateType.CANCELLED)
+
+
+@pytest.mark.fault(12)
 def test_another_worker_takes_the_stage_of_a_dead_one(site: Site, tmp_path: Path) -> None:
     """The first has died and still counts as online; a line says that the second takes the stage."""
     site.stop_worker()

@@ -19,7 +19,7 @@ from prefect.client.schemas.objects import FlowRun
 from prefect_dvc.errors import Refusal
 from prefect_dvc.server.children import LOG_BYTES, Child, Children
 from prefect_dvc.server.orphans import AT_WORK
-from prefect_dvc.server.serve import HOST, _origin, origin_of, read_key
+from prefect_dvc.server.serve import HOST, _make_key, _origin, origin_of, read_key
 from tests.sockets import free_port
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
@@ -149,3 +149,11 @@ def test_what_is_no_origin(text: str) -> None:
     with pytest.raises(ArgumentTypeError, match="is not an origin; write it as in https:"):
         _origin(text)
     assert _origin("https://a.example:8443") == "https://a.example:8443"
+
+
+def test_of_two_servers_that_start_at_once_the_first_ones_key_stays(tmp_path: Path) -> None:
+    first = read_key(tmp_path)
+    (key,) = set(tmp_path.iterdir()) - {tmp_path / ".gitignore"}
+    _make_key(key)
+    assert read_key(tmp_path) == first
+    assert {*tmp_path.iterdir()} == {key, tmp_path / ".gitignore"}

@@ -105,7 +105,9 @@ def test_paper_1s_method_taken_apart(workspace: Path) -> None:
 def test_figures_of_the_runs_own_seed(workspace: Path) -> None:
     """The figures of a seed equal those of the run's stages with that seed; those of another seed are others."""
     rows, others = train_again(2), train_again(3)
-    assert {(row.dataset, row.protocol, row.seed) for row in rows} == {("stsb", "mean", 2)}
+    assert {(row.dataset, row.protocol, row.seed, row.low, row.high) for row in rows} == {
+        ("stsb", "mean", 2, None, None)
+    }
     assert [row.metric for row in rows[:3]] == ["pearson", "spearman", "mae"]
     for row, other in zip(rows, others, strict=True):
         assert row.metric != "pearson" or row.value != other.value
