@@ -22,7 +22,7 @@ from sentence_distillery.corpus.tables.reading import Reading, check_options, fi
 from sentence_distillery.encoder.texts import each_of
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.io.errors import option
+from sentence_distillery.io.errors import one_line, option
 from sentence_distillery.io.places import is_there
 from sentence_distillery.io.unicode import whole_surrogates
 
@@ -165,7 +165,7 @@ def read_articles(texts: Texts, reading: Reading, by_line: bool = False) -> Iter
     if isinstance(texts, list | tuple):
         known = {text: files_to_read([text], reading) for text in texts if isinstance(text, Path)}
         check_options(reading, {format for files in known.values() for _, format in files})
-    for index, text in enumerate(each_of(texts)):
+    for index, text in enumerate(_given(texts)):
         if isinstance(text, Path):
             for file, format in known.get(text) or files_to_read([text], reading):
                 source = whole_surrogates(file.parent.name if format in WHOLE else file.stem)
@@ -174,6 +174,15 @@ def read_articles(texts: Texts, reading: Reading, by_line: bool = False) -> Iter
             yield "texts", whole_surrogates(text)
         else:
             raise TypeError(f"texts[{index}] is {_shown(text)}, neither a str nor a Path; leave it out.")
+
+
+def _given(texts: Texts) -> Iterator[object]:
+    """Yield what a caller gives; what fails there is no fault of the file that is being written."""
+    try:
+        yield from each_of(texts)
+    except OSError as error:
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        raise InputError(f"texts: what gives them fails with {reason}; correct it, then run again.") from error
 
 
 def _shown(value: object) -> str:

@@ -208,7 +208,8 @@ def distill(
     )
     number, own = _vocabulary(vocabulary)
     size = _options(SIZE, megabytes=megabytes, vocabulary=number, precision=table_precision)
-    cleaning = _options(CLEAN, language=language) if clean else None
+    checked = _options(CLEAN, language=language)  # the stems of the channel depend on it, too
+    cleaning = checked if clean else None
     reading = Reading(text_column, read_as, quoting)
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:

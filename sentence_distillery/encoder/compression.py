@@ -33,7 +33,7 @@ from tokenizers import Tokenizer
 from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.model import LEVELS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.texts import as_texts, not_one
+from sentence_distillery.encoder.texts import as_texts, is_whole, not_one
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.errors import InputError, option, setting
 from sentence_distillery.io.ragged import Floats
@@ -57,6 +57,10 @@ class Precision(StrEnum):
     FLOAT16 = "float16"
     INT8 = "int8"
     LEVELS = "levels"
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise InputError(f"{setting('precision', value)}; it is one of {', '.join(cls)}.")
 
 
 def stored_as(encoder: StaticEncoder) -> Precision:
@@ -147,8 +151,8 @@ def compress(
         A student with a table of (vocabulary, dimension), of the dtype float32, float16 or int8.
 
     Raises:
-        InputError: If the dimension or the vocabulary is out of its range, the student has layers, or it knows no word
-            of the texts.
+        InputError: If the dimension, the vocabulary or the precision is out of its range, the student has layers, or it
+            knows no word of the texts.
         TypeError: If `texts` is one str, a table or a mapping, or has anything but texts.
 
     Example:
@@ -161,7 +165,7 @@ def compress(
     encoder = without_cut_dimensions(encoder)
     full, cut = encoder.token_dimension, encoder.truncate_dim
     kept = full if dimension is None else dimension
-    if not 1 <= kept <= full:
+    if not is_whole(kept, 1, full):
         raise InputError(f"{setting('dimension', kept)}; the token vectors have {full}, so give 1 to {full}.")
     listed = None if texts is None else as_texts(not_one(texts))
 
@@ -281,7 +285,7 @@ def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64
         for token, place in sorted(tokens.items(), key=lambda item: item[1])
     ]
     least = sum(needed)
-    if not least <= size <= len(tokens):
+    if not is_whole(size, least, len(tokens)):
         raise InputError(f"{setting('vocabulary', size)}; give {least}, which are pieces of words, to {len(tokens)}.")
 
     # What is needed comes first, then the most frequent; of equally frequent tokens the earlier one, so that bytes

@@ -22,14 +22,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.errors import one_line
 from sentence_distillery.io.options import Precision
-from sentence_distillery.io.ragged import Floats, of_any_length, unit_rows
+from sentence_distillery.io.ragged import Floats, of_any_length, plain, unit_rows
 from sentence_distillery.teachers.options import FunctionTeacher, check_pinned
 
 CHUNK = 512  # texts that a function gets at a time
@@ -195,19 +194,12 @@ def _numbers(result: object) -> Floats:
     if inspect.iscoroutine(result):
         result.close()
         raise TypeError("it is asynchronous; give one that waits, such as lambda texts: asyncio.run(embed(texts))")
-    if isinstance(result, list | tuple) and result and hasattr(result[0], "detach"):
-        result = [_plain(each) for each in result]
 
-    # Tensors of any library have become arrays, so that one check serves all.
-    vectors = np.array(_plain(result))
+    # Tensors of any library become arrays, so that one check serves all.
+    vectors = np.array(plain(result))
     if vectors.dtype == object and vectors.ndim == 2:  # a table of Python's own numbers
         vectors = vectors.astype(np.float64)
     if vectors.dtype.kind not in "fiu":
         kind = type(result).__name__ if vectors.ndim == 0 else f"{type(result).__name__} of {vectors.dtype}"
         raise TypeError(f"it returns {kind}, not numbers")
     return vectors.astype(np.result_type(vectors.dtype, np.float32), copy=False)
-
-
-def _plain(tensor: Any) -> Any:
-    """Return an array in place of a tensor of PyTorch, which may be on a GPU, in bfloat16, or require a gradient."""
-    return tensor.detach().cpu().double().numpy() if hasattr(tensor, "detach") else tensor

@@ -3,9 +3,9 @@
     data/checkpoints/soft_labels/3fa2..-09b1...labels    2,000 texts: a hash of each text, its vector in float16
 
 The first part of a name says what made the vectors: the teacher's files, its maximum length, the precision. The second
-is the hash of the content, so a damaged file is known and made again. Files are mapped, not read, and written as soon
-as their texts are embedded: an interrupted run goes on from there. A file of which no run has used a text for KEPT_DAYS
-is removed.
+is the hash of the content, so a damaged file is known and made again. Vectors are read when they are asked for, and
+written as soon as their texts are embedded: an interrupted run goes on from there. A file of which no run has used a
+text for KEPT_DAYS is removed.
 
 A text has the same vector in every batch (transformer.py), so cached vectors are equal to new ones.
 On a GPU they may differ in the last digit.
@@ -57,7 +57,7 @@ class LabelStore:
     encoder: TextEncoder
     precision: Precision  # of its matrix products
     directory: Path  # of the files, also those of other teachers
-    _files: dict[Path, NDArray[Any]] = field(default_factory=dict)
+    _files: dict[Path, Keys] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for file in sorted(self.directory.glob(f"{self._identity}-*{SUFFIX}")):
@@ -87,17 +87,17 @@ class LabelStore:
         return file.stem
 
     def _open(self, file: Path) -> None:
-        """Map a file; remove it if it is damaged."""
+        """Read the keys of a file; remove it if it is damaged."""
         row = _row(self.encoder.dimension)
         if file.stem != f"{self._identity}-{checksums.sha256(file)[:32]}" or file.stat().st_size % row.itemsize:
             file.unlink()
         else:
-            self._files[file] = np.memmap(file, row, "r") if file.stat().st_size else np.zeros(0, row)
+            self._files[file] = np.fromfile(file, row)["key"].copy()
 
     @cached_property
     def _index(self) -> tuple[Keys, NDArray[np.int64]]:
         """The sorted keys of all files, and the place of each, counted over all files."""
-        found = np.concatenate([np.zeros(0, f"S{_KEY}"), *(rows["key"] for rows in self._files.values())])
+        found = np.concatenate([np.zeros(0, f"S{_KEY}"), *self._files.values()])
         order = np.argsort(found, kind="stable")
         return found[order], order
 
@@ -142,11 +142,12 @@ class LabelStore:
         assert (places >= 0).all()
         found = np.zeros((len(texts), self.encoder.dimension), np.float16)
         begin = 0
-        for rows in self._files.values():
-            here = (places >= begin) & (places < begin + len(rows))
-            if here.any():
+        for file, known in self._files.items():
+            here = (places >= begin) & (places < begin + len(known))
+            if here.any():  # mapped as long as it is read: a process may have only so many files open
+                rows = np.memmap(file, _row(self.encoder.dimension), "r")
                 found[here] = rows["vector"][places[here] - begin]
-            begin += len(rows)
+            begin += len(known)
         return found
 
 

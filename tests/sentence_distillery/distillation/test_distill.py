@@ -250,6 +250,7 @@ def test_progress(tiny: Path, shown: bool | None, bars: bool, capfd: pytest.Capt
         (b"bytes", TypeError, r"texts is b'bytes' \(bytes\); give texts"),
         ({"text": ["A text."]}, TypeError, r"texts are a str or an iterable of str, not \{'text'"),
         (np.array([["A text."]]), TypeError, "ndarray of 2 axes; give one column"),
+        (map(Path("nowhere").read_text, ["utf-8"]), InputError, "^texts: .* fails with FileNotFoundError: .*nowhere"),
     ],
 )
 def test_texts_that_make_no_student(tiny: Path, texts: Any, error: type[Exception], message: str) -> None:
@@ -296,6 +297,7 @@ def test_no_teacher(teacher: Any, error: type[Exception], message: str) -> None:
         ({"epochs": 0, "batch_size": 1}, "epochs = 0: .*; batch_size = 1: "),
         ({"precision": "float16"}, "precision = 'float16': Input should be 'float32' or 'bfloat16'"),
         ({"language": "english"}, "language = 'english': String should match pattern"),
+        ({"language": "english", "clean": False}, "language = 'english'"),
         ({"language": "xx"}, "'xx' is unknown to py3langid"),
         ({"clean": False, "fingerprints": np.zeros(1, np.uint64)}, "fingerprints need clean=True"),
         ({"held_out": 0.2}, r"held_out = 0\.2 needs a working_directory, which keeps these texts; name one\."),

@@ -23,7 +23,7 @@ from sentence_distillery.distillation.vocabulary import count_words
 from sentence_distillery.encoder.tokenizer import words
 from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.ragged import unit_rows
-from sentence_distillery.teachers.label_store import AT_ONCE, KEPT_DAYS
+from sentence_distillery.teachers.label_store import AT_ONCE, KEPT_DAYS, LabelStore
 from sentence_distillery.teachers.sentence_modules import WEIGHTS
 from sentence_distillery.teachers.teachers import Embedder
 from sentence_distillery.teachers.transformer import load_encoder
@@ -371,3 +371,15 @@ def test_an_embedding_that_is_not_finite(workspace: Path) -> None:
             soft_labels.main()
         assert not SOFT_LABELS.exists()
         assert not list(KEPT.glob("*"))
+
+
+def test_many_files_of_vectors_are_not_open_at_once(bert: Path, tmp_path: Path) -> None:
+    """regression: two million texts needed more open files than a process may have."""
+    encoder, open_files = load_encoder(teacher(bert)), Path("/proc/self/fd")
+    before = len([*open_files.iterdir()])
+    texts = [f"Storm {number}." for number in range(9)]
+    for number, text in enumerate(texts):
+        LabelStore(encoder, "float32", tmp_path).add([text], np.full((1, encoder.dimension), number, np.float16))
+    store = LabelStore(encoder, "float32", tmp_path)
+    np.testing.assert_array_equal(store.vectors(texts)[:, 0], range(9))
+    assert len([*open_files.iterdir()]) == before

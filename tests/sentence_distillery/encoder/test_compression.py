@@ -134,10 +134,16 @@ def test_compress_keeps_the_directions_of_the_texts() -> None:
     np.testing.assert_array_equal(whole.stored, encoder.stored)
 
 
-@pytest.mark.parametrize("dimension", [0, 9])
-def test_compress_names_the_dimensions_that_there_are(dimension: int) -> None:
+@pytest.mark.parametrize("dimension", [0, 9, 4.0, True, "4"])
+def test_compress_names_the_dimensions_that_there_are(dimension: Any) -> None:
     with pytest.raises(InputError, match=rf"dimension = {dimension}; the token vectors have 8, so give 1 to 8\."):
         compress(static_encoder(), dimension=dimension)
+
+
+def test_compress_names_the_precisions_that_there_are() -> None:
+    precision: Any = "int4"
+    with pytest.raises(InputError, match="precision = int4; it is one of float32, float16, int8, levels"):
+        compress(static_encoder(), precision=precision)
 
 
 def test_compress_refuses_texts_without_a_known_word() -> None:
@@ -187,6 +193,8 @@ def test_a_vocabulary_of_pieces_is_the_smallest() -> None:
     most = len(encoder.stored)
     with pytest.raises(InputError, match=rf"give \d+, which are pieces of words, to {most}\.") as caught:
         compress(encoder, vocabulary=5)
+    with pytest.raises(InputError, match="pieces of words"):
+        compress(encoder, vocabulary=most - 0.5)  # type: ignore[arg-type]
     least = int(str(caught.value).split("give ")[1].split(",")[0])
     smaller = compress(encoder, vocabulary=least, precision="float32")
     assert not [token for token in vocabulary(smaller) if len(token) > 1 and not token.startswith(("##", "[UNK]"))]
