@@ -30,7 +30,7 @@ from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.execution.slots import Slots, turn
 from prefect_dvc.execution.stages import Stages
 from prefect_dvc.settings.parameters import check_words, configure
-from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, track_outputs
+from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, shown, track_outputs, unnamed
 from prefect_dvc.workspace.contents import is_beyond
 from prefect_dvc.workspace.directory import prune, worktree
 from prefect_dvc.workspace.inputs import bring_inputs, bring_links
@@ -287,7 +287,7 @@ def open_run(
                     with contextlib.chdir(root):  # where the relative address of an import leads
                         _check_out(repo)
                     bring_inputs(repo, nodes(repo, stages), workspace, log, edited=not committed)
-            work = Stages(repo, nodes(repo, stages), root, pulls=remote, warn=log)
+            work, there = Stages(repo, nodes(repo, stages), root, pulls=remote, warn=log), unnamed(repo, root)
         options: dict[str, Any] = {"remote": remote, "force": force, "gpu": gpu, "hand_off": hand_off}
         run = Run(root, directory, name, stages, work, cache_of(repo), Slots(parallel), **options)
         try:
@@ -295,6 +295,11 @@ def open_run(
         finally:
             with _refused():
                 work.close()
+                if left := sorted(unnamed(repo, root) - there):
+                    log(
+                        f"Left in {directory}, since git ignores it and no stage names it: {shown(left)}. To have it "
+                        "back, copy it from there, and name it under paths.returned in flows.yaml."
+                    )
                 keep(root, directory, name, noted_outputs(repo, run.outcomes, before), cached)
 
 

@@ -21,6 +21,7 @@ from dvc.repo import Repo
 from dvc_data.hashfile.hash_info import HashInfo
 from dvc_objects.fs.generic import transfer
 
+from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.system.process import held
 from prefect_dvc.workspace.contents import LEGACY, MD5, Content, cached, contents, covers, inside, store
 from prefect_dvc.workspace.directory import REFS, RUNS
@@ -34,6 +35,7 @@ from prefect_dvc.workspace.git import (
     contents_of,
     git,
     has_content,
+    ignored,
     paths,
     restore,
     tree,
@@ -88,6 +90,24 @@ def track_outputs(repo: Repo, root: Path) -> list[str]:
     if rows:
         git(directory, "update-index", "-z", "--index-info", given="\0".join(rows))
     return cached
+
+
+def unnamed(repo: Repo, root: Path) -> set[str]:
+    """Return what lies in a run's directory, and git ignores, and neither a stage nor flows.yaml names."""
+    directory, own = Path(repo.root_dir), read_config(root).paths
+    outs = [path for path, _ in inside(repo.index.outs, directory)]
+    named = [".dvc", *outs, *own.brought, *own.returned, *[own.shared] * bool(own.shared)]
+    return {each for path in ignored(directory) for each in _unnamed(directory, path, named)}
+
+
+def _unnamed(directory: Path, path: str, named: Collection[str]) -> Iterator[str]:
+    if any(covers(one, path) for one in named) or Path(path).name == "__pycache__":
+        return
+    if (directory / path).is_symlink() or not any(covers(path, one) for one in named):
+        yield path
+        return
+    for each in (directory / path).iterdir():
+        yield from _unnamed(directory, f"{path}/{each.name}", named)
 
 
 def recorded_outputs(repo: Repo) -> dict[str, str]:
@@ -229,7 +249,7 @@ def _refuse_lost(name: str, changes: Iterable[_Change]) -> None:
     lost = [str(change.path) for change in changes if change.target is None]
     if lost:
         raise WorkspaceError(
-            f"Outputs of run {name} are not to be had any more: {_shown(lost)}. If a DVC remote has them, `dvc fetch` "
+            f"Outputs of run {name} are not to be had any more: {shown(lost)}. If a DVC remote has them, `dvc fetch` "
             "brings them; otherwise run again."
         )
 
@@ -241,7 +261,7 @@ def _refuse_unsaved(repo: Repo, name: str, changes: Iterable[_Change]) -> None:
     unsaved = [str(file.relative_to(root)) for file, oid in files if not _is_saved(repo, root, file, oid)]
     if unsaved:
         raise WorkspaceError(
-            f"Run {name} would replace files of which neither DVC's cache nor git has a copy: {_shown(unsaved)}. Move "
+            f"Run {name} would replace files of which neither DVC's cache nor git has a copy: {shown(unsaved)}. Move "
             f"them elsewhere, or `git add` them, then bring the run back: prefect-dvc apply {name}"
         )
 
@@ -251,7 +271,7 @@ def _is_saved(repo: Repo, root: Path, file: Path, oid: str) -> bool:
     return any(store(repo, kind).exists(oid) for kind in (MD5, LEGACY)) or has_content(root, path)
 
 
-def _shown(names: Sequence[str]) -> str:
+def shown(names: Sequence[str]) -> str:
     return ", ".join([*names[:SHOWN], *[f"and {len(names) - SHOWN} more"] * (len(names) > SHOWN)])
 
 

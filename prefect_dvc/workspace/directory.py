@@ -90,10 +90,10 @@ def _share_cache(root: Path, directory: Path) -> None:
 
 
 def _link_newer(source: Path, target: Path) -> None:
-    """Hard-link every file of `source` that is missing or older in `target`; copy between file systems."""
-    for file in source.rglob("*") if source.is_dir() else []:
+    """Hard-link a file, or every one of a directory, that is missing or older in `target`; copy between file systems."""
+    for file in (source, *source.rglob("*")):
         place = target / file.relative_to(source)
-        if file.is_dir() or file.name.endswith(".partial"):
+        if not file.is_file() or file.name.endswith(".partial"):
             continue
         if place.exists() and place.stat().st_mtime_ns >= file.stat().st_mtime_ns:
             continue

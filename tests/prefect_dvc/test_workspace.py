@@ -179,6 +179,19 @@ def test_a_clone_without_the_gitignore_of_dvc(tmp_path: Path) -> None:
     assert "config.local" not in git(root, "log", "--format=", "--name-only", run)
 
 
+def test_what_stays_in_the_directory_of_a_run(tmp_path: Path) -> None:
+    """What a command writes beside its outputs, and git ignores, was gone after a week without a word."""
+    make = "mkdir -p logs/1 d/__pycache__ && touch logs/1/meta d/a.txt d/log.txt d/__pycache__/x.pyc returned"
+    root = new(tmp_path / "workspace", {"a": {"cmd": make, "outs": ["d/a.txt"]}}, **{".gitignore": "/logs\n/d\n/r*\n"})
+    write_yaml(root / "flows.yaml", {"paths": {"returned": ["returned"]}})
+    commit_all(root)
+    (root / "logs").mkdir()
+    told = "since git ignores it and no stage names it: d/log.txt, logs. To have it back"
+    assert told in pipeline(root, "--apply").stdout
+    assert told not in pipeline(root).stdout
+    assert (root / "returned").exists()
+
+
 def test_the_tools_of_the_caller(tmp_path: Path) -> None:
     """Those beside prefect-dvc came before them."""
     write(tmp_path / "bin/python", "#!/bin/sh\necho mine\n")
