@@ -5,6 +5,7 @@
 `dvc.yaml` stays the only definition of the graph; a cell of a matrix is a separate stage, `name@cell`.
 """
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
 from prefect_dvc.errors import Refusal, nearest, reasons
-from prefect_dvc.settings.graph_files import graph_files
+from prefect_dvc.settings.graph_files import GRAPH, graph_files
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
 from prefect_dvc.workspace.contents import covers, inside
 
@@ -52,7 +53,9 @@ def read_graph(repo: Repo, target: str | None = None, files: Collection[str] | N
         raise GraphError("There is no dvc.yaml with a stage. Add one: dvc stage add")
     names = {node: node.addressing for node in graph}
     if target is not None:
-        wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]
+        place = os.path.normpath(target).removeprefix(f"{GRAPH}:")
+        file = Path(repo.root_dir) / place  # or all stages of one
+        wanted = [node for node in graph if f"{names[node]}@".startswith(f"{place}@") or Path(node.path) == file]
         if not wanted:
             known = sorted(names.values())
             hint = nearest(target, known, f"the stages are {', '.join(known)}.")

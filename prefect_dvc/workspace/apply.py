@@ -96,7 +96,7 @@ def unnamed(repo: Repo, root: Path) -> set[str]:
     """Return what lies in a run's directory, and git ignores, and neither a stage nor flows.yaml names."""
     directory, own = Path(repo.root_dir), read_config(root).paths
     outs = [path for path, _ in inside(repo.index.outs, directory)]
-    named = [".dvc", *outs, *own.brought, *own.returned, *[own.shared] * bool(own.shared)]
+    named = [".dvc", *outs, *own.brought, *own.returned, *([own.shared] if own.shared else [])]
     return {each for path in ignored(directory) for each in _unnamed(directory, path, named)}
 
 

@@ -90,7 +90,7 @@ def _share_cache(root: Path, directory: Path) -> None:
 
 
 def _link_newer(source: Path, target: Path) -> None:
-    """Hard-link a file, or every one of a directory, that is missing or older in `target`; copy between file systems."""
+    """Hard-link a file, or all of a directory, where `target` has none or an older one; copy between file systems."""
     for file in (source, *source.rglob("*")):
         place = target / file.relative_to(source)
         if not file.is_file() or file.name.endswith(".partial"):

@@ -107,6 +107,13 @@ def ignored(root: Path) -> list[str]:
     return [path.rstrip("/") for path in paths(git(root, "ls-files", *options))]
 
 
+def unreadable(root: Path) -> list[str]:
+    """Return the files that git would add to a commit and cannot read, such as those of a container."""
+    found = [root / path for path in paths(git(root, "ls-files", "--others", "--exclude-standard", "-z"))]
+    plain = [file for file in found if file.is_file() and not file.is_symlink()]
+    return [file.relative_to(root).as_posix() for file in plain if not os.access(file, os.R_OK)]
+
+
 def repositories_inside(root: Path) -> list[str]:
     """Return the repositories in a workspace that git does not track, as `git clone` within it makes them."""
     found = paths(git(root, "ls-files", "--others", "--exclude-standard", "-z"))

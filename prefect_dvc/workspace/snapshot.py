@@ -22,6 +22,7 @@ from prefect_dvc.workspace.git import (
     paths,
     repositories_inside,
     tree,
+    unreadable,
 )
 
 OWN_SETTINGS = ".dvc/config.local"  # a run has another one
@@ -95,8 +96,11 @@ def _tree(
         else:
             git(root, "read-tree", "HEAD", **of_index)
         listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
-        nested = [f":(exclude,literal){path}" for path in repositories_inside(root)]  # git cannot add an empty one
-        git(root, "add", "--all", *listed, given="\0".join([".", *nested]), **of_index)
+        if hidden := unreadable(root):
+            print(f"Left out, since this user cannot read it: {', '.join(hidden)}.", flush=True)
+        without = [*repositories_inside(root), *hidden]  # git cannot add an empty repository
+        excluded = [f":(exclude,literal){path}" for path in without]
+        git(root, "add", "--all", *listed, given="\0".join([".", *excluded]), **of_index)
         if unchanged:
             literal = of_index | {"GIT_LITERAL_PATHSPECS": "1"}
             git(root, "reset", "--quiet", "HEAD", *listed, given="\0".join(unchanged), **literal)

@@ -42,6 +42,17 @@ def test_order_and_upstream(chain: Path) -> None:
     assert [stage.name for stage in graph(chain, "b")] == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [("dvc.yaml:b", ["a", "b"]), ("./dvc.yaml:b", ["a", "b"]), ("dvc.yaml", ["a", "b"])]
+    + [(target, ["a", "sub/dvc.yaml:q"]) for target in ("sub/dvc.yaml", "./sub/dvc.yaml:q", "sub/dvc.yaml:q")],
+)
+def test_the_targets_of_dvc(target: str, expected: list[str], pair: Path) -> None:
+    (pair / "sub").mkdir()
+    write_yaml(pair / "sub/dvc.yaml", {"stages": {"q": {"cmd": "true", "deps": ["../a.txt"]}}})
+    assert [stage.name for stage in graph(pair, target)] == expected
+
+
 def test_matrix_and_gpu(tmp_path: Path) -> None:
     """Each cell of a matrix is a stage; the matrix's own name means all of them."""
     cell = stage("cell", "a", gpu=True) | {"matrix": {"size": [1, 2]}, "outs": ["${item.size}.txt"]}

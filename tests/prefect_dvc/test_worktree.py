@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dvc.repo import Repo, lock_repo
@@ -45,6 +46,14 @@ def test_snapshot_takes_changed_new_and_removed_files(chain: Path) -> None:
         "D\tstages/__init__.py",
     ]
     assert (git(chain, "status", "--porcelain"), git(chain, "rev-parse", "HEAD")) == before
+
+
+def test_a_file_that_cannot_be_read(chain: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    """git refused the whole commit; root, as which tests run, could read it."""
+    (chain / "pgdata").write_text("of a container\n", encoding="utf-8")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "pgdata")
+    assert snapshot(chain) == git(chain, "rev-parse", "HEAD")
+    assert "Left out, since this user cannot read it: pgdata." in capfd.readouterr().out
 
 
 @pytest.mark.fault(4)
