@@ -51,6 +51,8 @@ HIDDEN_FILES = "hidden files ignored"
 LOST_LINKS = "links that lead nowhere ignored"
 SPECIAL_FILES = "pipes, devices and the like ignored"
 BESIDE_PARTS = {DROPPED_FILE: "lists of dropped texts ignored", HELD_OUT_FILE: "held-out texts ignored"}
+DESCRIPTIONS = "descriptions of a dataset ignored"
+_DESCRIPTIONS = ("README.md", "dataset_info.json", "dataset_dict.json", "state.json")  # Hugging Face's, beside tables
 READ_AS = {"lines": "text", "csv": "csv", "tsv": "tsv", "json": "jsonl", "parquet": "parquet", "feather": "feather"}
 
 log = logging.getLogger(__name__)
@@ -78,7 +80,8 @@ def files_in(path: Path, ignored: Counter[str] | None = None) -> list[Path]:
     """List the files below a directory, sorted by name, or the file itself.
 
     `ignored` counts, by reason, what is left out of a directory: hidden files, those in hidden directories and what
-    macOS and Office leave beside files; links that lead nowhere; pipes and devices; what a crawl or `clean` left out.
+    macOS and Office leave beside files; links that lead nowhere; pipes and devices; what a crawl or `clean` left out;
+    and what describes the tables of a dataset.
     """
     if not path.is_dir():
         return [path]
@@ -114,6 +117,8 @@ def _ignored_as(file: Path, parts: Sequence[str]) -> str | None:
     if file.is_file():
         if file.name in BESIDE_PARTS and any(file.parent.glob("part-*.parquet")):
             return BESIDE_PARTS[file.name]
+        if file.name in _DESCRIPTIONS and any(table.suffix in (".arrow", ".parquet") for table in _below(file.parent)):
+            return DESCRIPTIONS
         hidden = any(part.startswith((".", "~$")) or part == "__MACOSX" for part in parts)
         return HIDDEN_FILES if hidden else None
     return SPECIAL_FILES if file.exists() else LOST_LINKS
@@ -148,6 +153,8 @@ def _readable(path: Path, reading: Reading) -> list[Path]:
     files = [file for file in files_in(path, ignored) if reading.read_as or format_of(file)]
     for name in (name for name, reason in BESIDE_PARTS.items() if ignored[reason]):
         log.info("%s beside part-*.parquet in %s has what was dropped or held out, and is not read", name, path)
+    if ignored[DESCRIPTIONS]:
+        log.info("%s: %d %s", path, ignored[DESCRIPTIONS], DESCRIPTIONS)
     if not files:
         raise InputError(f"{path} has no file of a known format; use {', '.join(SUFFIXES)}.")
     return files

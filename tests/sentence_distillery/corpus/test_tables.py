@@ -7,6 +7,7 @@ import io
 import json
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from sentence_distillery import cli, load
 from sentence_distillery.corpus.tables import decoding
 from sentence_distillery.corpus.tables.delimited import column_names, delimited_rows
 from sentence_distillery.corpus.tables.formats import read_rows
-from sentence_distillery.corpus.tables.reading import Reading, files_in, looks_like
+from sentence_distillery.corpus.tables.reading import DESCRIPTIONS, Reading, files_in, looks_like
 from sentence_distillery.corpus.tables.table import open_table
 from sentence_distillery.distillation.corpus_files import read_articles
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -374,6 +375,17 @@ def test_half_a_surrogate_pair_in_json(tmp_path: Path) -> None:
     assert [row for _, row in read_rows(tmp_path / "in.jsonl", "jsonl", set())] == [
         {"text": "a", "by \ufffd": ["b \ufffd", "\U0001f600"]}
     ]
+
+
+def test_a_dataset_as_it_is_saved_or_published(tmp_path: Path) -> None:
+    """regression: its card was trained on, and what describes it ended the reading."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.arrow").write_bytes(ARROW[".arrow"])
+    for name in ("README.md", "dataset_dict.json", "data/state.json", "data/b.md"):
+        (tmp_path / name).write_text("{", "utf-8")
+    ignored: Counter[str] = Counter()
+    assert [path.name for path in files_in(tmp_path, ignored)] == ["a.arrow", "b.md"]
+    assert ignored == {DESCRIPTIONS: 3}
 
 
 def test_links_to_directories(tmp_path: Path) -> None:
