@@ -123,6 +123,7 @@ def _refuse_outside(stages: Sequence[Any], root: Path, top: Path) -> None:
         entries = [one.def_path for one in named if not Path(one.fs_path).is_relative_to(top)]
         written = node.outs if node.cmd and not node.frozen else []
         entries += [one.def_path for path, one in inside(written, top) if _writes_beyond(root, path, one)]
+        entries += [path for path in _notes(node, top) if is_beyond(top, f"{path}/any")]  # DVC would write there
         if own := [path for path in entries if Path(path).is_absolute() and Path(path).is_relative_to(root)]:
             raise WorkspaceError(
                 f"Stage '{node.addressing}' has {own[0]}, an absolute path into the repository: in a run it leads to "
@@ -140,6 +141,14 @@ def _refuse_outside(stages: Sequence[Any], root: Path, top: Path) -> None:
                 "run lies elsewhere, so write an absolute path in dvc.yaml, or run in the workspace itself: "
                 "prefect-dvc run --here"
             )
+
+
+def _notes(node: Any, top: Path) -> list[str]:
+    """Return the files in which DVC notes a stage: dvc.lock or its .dvc file, and .gitignore."""
+    file = Path(node.path)
+    noted = [file if file.suffix == ".dvc" else file.with_suffix(".lock")]
+    noted += [Path(out.fs_path).parent / ".gitignore" for out in files(node.outs) if out.use_cache]
+    return [each.relative_to(top).as_posix() for each in noted if each.is_relative_to(top)]
 
 
 def _writes_beyond(root: Path, path: str, out: Any) -> bool:

@@ -604,6 +604,10 @@ REFUSED = {
         )
         for how, cache in (("append", "ignored"), ("folder", "ignored"), ("folder", ""))
     },
+    "a dvc.lock elsewhere": (
+        "Stage 'a' has dvc.lock, which lies outside of the repository",
+        Case((), OUTPUT, past="repro", edits=(("link", "dvc.lock"),), mode="only", force=True),
+    ),
     "a file that was edited after the run": (
         "The workspace has changed params.yaml since run ",
         Case((), (PARAMETER,), set=True, mode="later", meanwhile=(SET,)),

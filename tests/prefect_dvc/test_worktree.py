@@ -22,7 +22,7 @@ from prefect_dvc.workspace.git import WorkspaceError, git
 from prefect_dvc.workspace.snapshot import snapshot
 from tests.waiting import FOREVER, LIMIT
 
-from .conftest import PAIR, make_repository, set_param
+from .conftest import PAIR, commit_all, make_repository, set_param
 from .forked import dvc_, pipeline
 
 pytestmark = pytest.mark.usefixtures("imported")
@@ -46,6 +46,16 @@ def test_snapshot_takes_changed_new_and_removed_files(chain: Path) -> None:
         "D\tstages/__init__.py",
     ]
     assert (git(chain, "status", "--porcelain"), git(chain, "rev-parse", "HEAD")) == before
+
+
+def test_a_link_of_a_commit(chain: Path) -> None:
+    """By an absolute one into the repository, a run of a commit read uncommitted data."""
+    (chain / "raw").write_text("committed\n", encoding="utf-8")
+    (chain / "link").symlink_to(chain / "raw")
+    commit_all(chain)
+    (chain / "raw").write_text("uncommitted\n", encoding="utf-8")
+    with worktree(chain, "one", "HEAD") as directory:
+        assert (directory / "link").read_text(encoding="utf-8") == "committed\n"
 
 
 def test_a_file_that_cannot_be_read(chain: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
