@@ -75,7 +75,7 @@ class TransformerEncoder:
         if self.modules.include_prompt or not self.modules.prompt:
             return 0
         ids = self.tokenizer(self.modules.text(""))["input_ids"]
-        return len(ids) - (ids[-1] in self.tokenizer.all_special_ids)  # without the token that ends a sentence, if any
+        return len(ids) - len({*ids[-1:]} & {*self.tokenizer.all_special_ids})  # without a token that ends a sentence
 
     def token_ids(self, sentences: list[str]) -> list[list[int]]:
         """Look up each sentence's word pieces, special ones and a prompt's included, cut at the maximum length."""
@@ -139,9 +139,10 @@ class TransformerEncoder:
 
         # On a processor many small batches run side by side and stay in its cache; a GPU wants few large ones.
         budget = min(batch_tokens, CPU_TOKENS) if on_cpu else batch_tokens
-        batches = (equal_batches if on_cpu else length_batches)([len(ids) for ids in token_ids], budget)
+        filled = [row for row, ids in enumerate(token_ids) if ids]  # the vector of no token is zero
+        batches = (equal_batches if on_cpu else length_batches)([len(token_ids[row]) for row in filled], budget)
         with _side_by_side(torch.get_num_threads() if on_cpu else 1) as run:
-            for _ in run(embed_batch, batches):
+            for _ in run(embed_batch, ([filled[place] for place in batch] for batch in batches)):
                 pass
         return results
 

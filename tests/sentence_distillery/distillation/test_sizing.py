@@ -26,7 +26,7 @@ def texts() -> list[str]:
 
 
 def test_the_best_of_those_that_fit(tmp_path: Path) -> None:
-    """Its files are as small as the trial says."""
+    """All its files together are as small as asked for, and nearly as large as the trial says."""
     full = load(truncate_dim=64)
     smaller, trials = fit_to_size(full, 1.6, texts())
     assert len(trials) > 4
@@ -36,8 +36,8 @@ def test_the_best_of_those_that_fit(tmp_path: Path) -> None:
     assert (len(smaller.stored), smaller.dimension) == (best.vocabulary, best.dimension)
     assert 0.5 < best.recall < 1
     smaller.save_pretrained(tmp_path)
-    written = sum((tmp_path / name).stat().st_size for name in ("model.safetensors", "tokenizer.json"))
-    assert written / 1e6 == pytest.approx(best.megabytes, abs=0.001)
+    written = sum(file.stat().st_size for file in tmp_path.iterdir()) / 1e6
+    assert best.megabytes - 0.012 < written <= best.megabytes
 
 
 def test_held_out_texts_are_compared() -> None:

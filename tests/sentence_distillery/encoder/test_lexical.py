@@ -248,7 +248,7 @@ def test_it_counts_in_the_size(tmp_path: Path) -> None:
     small, trials = fit_to_size(encoder, 0.2, texts)
     small.save_pretrained(tmp_path / "model")
     size = sum(file.stat().st_size for file in (tmp_path / "model").rglob("*") if file.is_file()) / 1e6
-    assert 0.19 < trials[0].megabytes <= 0.2 and size == pytest.approx(trials[0].megabytes, abs=0.005)
+    assert 0.19 < trials[0].megabytes <= 0.2 and trials[0].megabytes - 0.012 < size <= trials[0].megabytes
     assert small.dimension == trials[0].dimension + 64
 
 

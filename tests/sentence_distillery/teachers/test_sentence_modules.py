@@ -143,6 +143,14 @@ def test_a_default_prompt(architecture: str, pooling: str, included: bool, tmp_p
     np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
 
 
+def test_a_text_without_a_token(tmp_path: Path) -> None:
+    """Of a tokenizer that adds none, with a prompt that has none: its vector is zero."""
+    saved(tmp_path, "qwen3", [Pooling(16, "mean", include_prompt=False)])
+    for texts in ([""], ["", "A storm!"]):
+        found = load_encoder(teacher_of(tmp_path, prompt="")).vectors(texts, 64, "float32")
+        assert found.any(axis=1).tolist() == [bool(text) for text in texts]
+
+
 @pytest.mark.parametrize(
     ("given", "included", "default"),
     [
