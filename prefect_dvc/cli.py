@@ -19,7 +19,7 @@ COMMANDS = {
     "show": ("prefect_dvc.registry.promotion", "list the promoted versions"),
 }
 OF_PROMOTION = ("promote", "rollback", "show")  # subcommands of one parser
-LIBRARIES = ("prefect", "httpx")  # whose errors are those of the server
+LIBRARIES = ("dvc", "prefect", "httpx")  # whose errors are those of the repository and of the server
 
 
 def usage() -> str:

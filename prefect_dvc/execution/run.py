@@ -295,12 +295,12 @@ def open_run(
         finally:
             with _refused():
                 work.close()
+                keep(root, directory, name, noted_outputs(repo, run.outcomes, before), cached)
                 if left := sorted(unnamed(repo, root) - there):
                     log(
                         f"Left in {directory}, since git ignores it and no stage names it: {shown(left)}. To have it "
                         "back, copy it from there, and name it under paths.returned in flows.yaml."
                     )
-                keep(root, directory, name, noted_outputs(repo, run.outcomes, before), cached)
 
 
 @contextmanager

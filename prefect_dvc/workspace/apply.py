@@ -106,8 +106,9 @@ def _unnamed(directory: Path, path: str, named: Collection[str]) -> Iterator[str
     if (directory / path).is_symlink() or not any(covers(path, one) for one in named):
         yield path
         return
-    for each in (directory / path).iterdir():
-        yield from _unnamed(directory, f"{path}/{each.name}", named)
+    with suppress(OSError):  # a command that is still at work may remove it
+        for each in (directory / path).iterdir():
+            yield from _unnamed(directory, f"{path}/{each.name}", named)
 
 
 def recorded_outputs(repo: Repo) -> dict[str, str]:

@@ -356,6 +356,15 @@ def test_what_dvc_refuses_is_one_line(reason: str, tmp_path: Path) -> None:
     assert git(root, "status", "--porcelain") == ""
 
 
+def test_settings_that_dvc_refuses(tmp_path: Path) -> None:
+    root = new(tmp_path / "workspace", {})
+    commit_all(root)
+    write(root / ".dvc/config", "[core]\nremotes = x\n")
+    for words in (["run"], ["run", "--here"]):
+        (told,) = prefect_dvc(root, *words).err.splitlines()
+        assert told == "prefect-dvc run: config file error: extra keys not allowed @ data['core']['remotes']"
+
+
 def without_s3(directory: Path) -> Path:
     """A module that hides the plugin for S3."""
     write(directory / "hide/dvc_s3.py", "raise ImportError('hidden')\n")
