@@ -188,8 +188,7 @@ class Scope:
 
     def is_article(self, site: str, url: str) -> bool | None:
         """Tell whether the URL fits the site's pattern of articles; None if the site has no pattern."""
-        pattern = self._sites[site].articles
-        return None if pattern is None else pattern.search(url) is not None
+        return self._sites[site].fits(url)
 
     def canonical(self, site: str, url: str, declared: str | None) -> str:
         """Return the canonical URL of a page: `declared` if it is a page of the same site, else `url`.
@@ -223,7 +222,13 @@ class _SiteScope:
         parts = urlsplit(url)
         place = parts.netloc + parts.path
         below = any(place.startswith(prefix) or place + "/" == prefix for prefix in self._prefixes)
-        return below or (self.articles is not None and self.articles.search(url) is not None)
+        return below or bool(self.fits(url))
+
+    def fits(self, url: str) -> bool | None:
+        """Tell whether the URL, as it is sent or as it is read, fits the pattern of articles; None without one."""
+        if self.articles is None:
+            return None
+        return self.articles.search(url) is not None or self.articles.search(unquote(url)) is not None
 
     def with_scheme(self, url: str) -> str:
         """Use https for hosts that are crawled by https, so that no page is fetched by both schemes."""

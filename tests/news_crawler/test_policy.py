@@ -53,6 +53,14 @@ def test_normalise(url: str, expected: str | None) -> None:
         assert normalise(url, HOME.url) == expected
 
 
+def test_a_pattern_of_articles_in_another_script() -> None:
+    """It fits a URL as people read it, too."""
+    assert scope(articles="/खबर/").follow("https://news.example/खबर/x", HOME).url.isascii()
+    assert scope().is_article("daily", "https://news.example/a/202401/")
+    assert scope().is_article("daily", "https://news.example/") is False
+    assert scope(articles=None).is_article("daily", "https://news.example/") is None
+
+
 @given(
     st.text(st.characters(codec=None), max_size=80), st.sampled_from(["", "http://", "http://news.example/", "?", "//"])
 )
