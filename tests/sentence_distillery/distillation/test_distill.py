@@ -142,10 +142,10 @@ def test_a_size_is_ordered(tiny: Path) -> None:
     whole = (
         sum(path.stat().st_size for path in Path("full").iterdir() if path.name in (WEIGHTS, "tokenizer.json")) / 1e6
     )
-    ordered: dict[str, Any] = {"megabytes": round(whole * 0.6, 4), "table_precision": "int8"}
+    ordered: dict[str, Any] = {"megabytes": round(whole * 0.6 + 0.012, 4), "table_precision": "int8"}
     smaller = distill(TEXTS, tiny, held_out=0.2, working_directory="kept", **options, **ordered)
     smaller.save_pretrained("smaller")
-    size = sum(path.stat().st_size for path in Path("smaller").iterdir() if path.name in (WEIGHTS, "tokenizer.json"))
+    size = sum(path.stat().st_size for path in Path("smaller").iterdir())
     assert size / 1e6 <= ordered["megabytes"] and smaller.stored.dtype == np.int8
     with Path("kept/sizes.csv").open() as file:
         rows = list(csv.DictReader(file))
