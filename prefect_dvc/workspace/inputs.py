@@ -66,8 +66,9 @@ def bring_repositories(root: Path, directory: Path) -> None:
 
 
 def bring_parameter_files(root: Path, directory: Path) -> None:
-    """Copy the files without which DVC cannot read the graph, if git ignores them: params.yaml, and those of `vars`."""
-    for path in parameter_files(directory):
+    """Copy what DVC needs to read the graph, if git ignores it: params.yaml, the files of `vars`, and .dvcignore."""
+    ignores = [path for path in ignored(root) if Path(path).name == ".dvcignore"]
+    for path in [*parameter_files(directory), *ignores]:
         if (root / path).is_file() and not (directory / path).exists():
             copy(root, directory, path)
 

@@ -168,6 +168,15 @@ def test_settings_of_this_machine(tmp_path: Path) -> None:
     assert (root / ".dvc/config.local").read_text(encoding="utf-8") == settings
 
 
+def test_a_dvcignore_that_git_ignores(tmp_path: Path) -> None:
+    """A run hashed the files that it names."""
+    files = {".gitignore": ".dvcignore\n", ".dvcignore": "*.tmp\n", "d__a": "1\n", "d__b.tmp": "2\n"}
+    root = new(tmp_path / "workspace", {"a": {"cmd": "ls d > a.txt", "deps": ["d"], "outs": ["a.txt"]}}, **files)
+    git(root, "rm", "--quiet", "--force", "--cached", ".dvcignore")
+    commit_all(root)
+    same_as_repro(root)
+
+
 def test_a_clone_without_the_gitignore_of_dvc(tmp_path: Path) -> None:
     """A run copied itself into itself, and git got what DVC keeps for itself."""
     root = new(tmp_path / "workspace", {"a": {"cmd": "echo 1 > a.txt", "outs": ["a.txt"]}})
