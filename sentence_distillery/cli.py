@@ -30,7 +30,7 @@ PROGRAM = "sentence-distillery"
 INPUT = "standard input"
 PORT = 8000
 COMMANDS_OF_OTHERS = "sentence_distillery.commands"  # the group of their entry points
-TABLES = ".csv, .tsv, .json, .jsonl, .ndjson, .parquet, .pq, .feather, .csv.gz, .csv.zst, ..."
+TABLES = ".csv, .tsv, .json, .jsonl, .ndjson, .parquet, .pq, .arrow, .feather, .csv.gz, .csv.zst, ..."
 
 log = logging.getLogger(__name__)
 

@@ -35,7 +35,7 @@ MARKS = {  # byte order mark -> encoding; UTF-32's little-endian mark begins wit
 STREAM = b"\xff\xff\xff\xff"
 BINARY = {  # the first bytes -> what the file is, and what to do with it
     b"PAR1": "a Parquet file; name it .parquet",
-    b"ARROW1": "an Arrow file; name it .feather",
+    b"ARROW1": "an Arrow file; name it .arrow",
     STREAM: "a stream of Arrow; name it .arrow",
     b"FEA1": "a Feather file of version 1; write it again with a current pandas or pyarrow",
     b"\x1f\x8b": "compressed with gzip; add .gz to its name",
