@@ -33,6 +33,8 @@ def test_a_unit(unit: Path) -> None:
     assert (
         first in COMMANDS if program.endswith("prefect-dvc") else (Path(program).name, first) == ("prefect", "worker")
     )
+    if "worker" in parser["Service"]["ExecStart"]:  # the stages run its python
+        assert parser["Service"]["Environment"].startswith(f"PATH={Path(program).parent}:")
     others = {other.name for other in UNITS} | {"network-online.target"}
     assert set(parser["Unit"]["After"].split()) <= others
 
