@@ -243,8 +243,9 @@ def _obstacle(lines: Iterable[str]) -> str | None:
     prose = 0
     for line in chain.from_iterable(map(_paragraphs, lines)):
         kind = next((kind for kind, notice in _OBSTACLES.items() if notice.search(line)), None)
-        kinds[kind or "other"] += len(line)
-        prose += len(line) if kind is None and _length(line) >= PROSE else 0
+        length = _length(line)
+        kinds[kind or "other"] += length
+        prose += length if kind is None and length >= PROSE else 0
 
     # A notice beside an article is no obstacle; one in place of it is.
     other = kinds.pop("other", 0)
